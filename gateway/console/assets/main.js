@@ -1,122 +1,165 @@
-import{a as le,b as ue}from"./part-ZM457LC7.js";import{a as E,b as ae}from"./part-6CYRF26R.js";import"./part-YOZY7THZ.js";import{a as g}from"./part-4VI73DZ7.js";import{a as v,c as ie}from"./part-YY3QJFC3.js";import{a as q,b as ne}from"./part-NUBWSXH2.js";import{b as se}from"./part-DU3FZGEQ.js";import{a as re}from"./part-HTU5ZZS3.js";import{a as o}from"./part-QKLDYHXV.js";import{A as f,B as te,D as oe,f as P,g as W,h as T,k as Y,n as A,o as R,q as I,r as F,s as K,t as O,u as X,w as N,x as Z,y as ee}from"./part-JLDHNFCA.js";import"./part-HJLQ2EQ6.js";import"./part-XVFH4FSZ.js";import"./part-6D7OL7PE.js";import"./part-36OQ73F2.js";import{b as _,c as C,e as L,h as G,i as x,j as z,l as J}from"./part-KGLC7FDX.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as U,c,e as p,f as Q,g as V,k}from"./part-Z7GPKOMW.js";function y(e){let t;return function(r){let[,s]=c(t!==void 0),[a,i]=c();return p(()=>{t===void 0&&e().then(u=>{t=u,s(!0)},i)},[]),a!==void 0?o`<p class="error" role="alert">This part cannot be loaded: ${String(a)}. Load the console again.</p>`:t===void 0?o`<p class="note" role="status">Loading…</p>`:o`<${t} ...${r} />`}}var Se=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],Ee={asOf:y(async()=>(await import("./part-P4EBJZCB.js")).AsOf),changes:y(async()=>(await import("./part-KNU4WRXU.js")).Changes),live:y(async()=>(await import("./part-Z4WBSATR.js")).LiveControls)};function me(){let e=q.value;return o`
+import{a as v}from"./part-ZW5EKCOA.js";import{a as O,b as ye}from"./part-6BQBLCIA.js";import{b as ce}from"./part-RNAXU6LP.js";import"./part-OQ547FIK.js";import{a as fe}from"./part-FJ6BZCQO.js";import{a as B,b as $e}from"./part-ILQFNA5G.js";import"./part-7E5MWNHH.js";import{b as de}from"./part-RBHVDBWC.js";import{a as ue,b as me}from"./part-A5B2POLI.js";import{a as m}from"./part-BZN3HS63.js";import{a as w,c as pe}from"./part-NEIUQMN6.js";import{a as W,b as se}from"./part-35EM3IXS.js";import{b as le}from"./part-5Q6YVA7P.js";import{A as ie,f as M,g as D,h as T,k as x,l as R,n as N,o as S,p as H,q as F,r as te,t as j,u as ne,v as oe,x as y,y as re}from"./part-LVNELCFR.js";import"./part-HJLQ2EQ6.js";import{a as ee}from"./part-DET3RJUX.js";import{a as ae}from"./part-PQQ22TZ7.js";import{a as n}from"./part-H5APD4YT.js";import"./part-XVFH4FSZ.js";import"./part-6D7OL7PE.js";import{b as Y,c as A,d as Z,f as X}from"./part-MYFEB7IN.js";import"./part-7PNDONP5.js";import{b as J,c as C,e as I}from"./part-TSUFEJYE.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as K,d as $,f as c,g as _,h as z,m as f}from"./part-RZWRK72K.js";var E=f(void 0);var De=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],Ne={asOf:m(async()=>(await import("./part-ODD7V2CX.js")).AsOf),changes:m(async()=>(await import("./part-AG7OQFNZ.js")).Changes),live:m(async()=>(await import("./part-P2ROVK32.js")).LiveControls)};function he(){let e=W.value;return n`
     <section class="moment" aria-label="Moment">
       <div class="row segments" role="group" aria-label="Moment of the answer">
-        ${Se.map(([t,n,r])=>o`<button type="button" key=${t} class="quiet" title=${r} aria-pressed=${e===t} onClick=${()=>ne(t)}>${n}</button>`)}
+        ${De.map(([t,r,o])=>n`<button type="button" key=${t} class="quiet" title=${o} aria-pressed=${e===t} onClick=${()=>se(t)}>${r}</button>`)}
       </div>
-      ${e!=="newest"&&o`<div class="moment-controls"><${Ee[e]} key=${e} /></div>`}
+      ${e!=="newest"&&n`<div class="moment-controls"><${Ne[e]} key=${e} /></div>`}
     </section>
-  `}function pe({field:e,text:t,onChange:n,problem:r}){let{kind:s,places:a}=e,i=Pe(e,t);if(i===void 0)return o`<input class="mono" aria-label=${e.text} aria-describedby=${r} value=${t} placeholder="EDN" onInput=${m=>n(m.target.value)} />`;let u=m=>n(Oe(e,m)),$=(m,l)=>d=>u(i.map((b,S)=>S===m?b.map((Re,Fe)=>Fe===l?d:Re):b)),h=s!=="tuple";return o`
+  `}function be({field:e,text:t,onChange:r,problem:o}){let{kind:i,places:a}=e,s=He(e,t);if(s===void 0)return n`<input class="mono" aria-label=${e.text} aria-describedby=${o} value=${t} placeholder="EDN" onInput=${d=>r(d.target.value)} />`;let u=d=>r(je(e,d)),h=(d,l)=>p=>u(s.map((g,q)=>q===d?g.map((Le,Ie)=>Ie===l?p:Le):g)),b=i!=="tuple";return n`
     <table class="argument-rows">
-      ${s!=="list"&&o`<thead><tr>${a.map(({name:m,type:l})=>o`<th scope="col" title=${l??""}>${m}</th>`)}${h&&o`<td></td>`}</tr></thead>`}
+      ${i!=="list"&&n`<thead><tr>${a.map(({name:d,type:l})=>n`<th scope="col" title=${l??""}>${d}</th>`)}${b&&n`<td></td>`}</tr></thead>`}
       <tbody>
-        ${i.map((m,l)=>o`<tr key=${l}>
-            ${a.map(({name:d,type:b},S)=>o`<td><${g} label=${h?`${d}, row ${l+1}`:d} type=${b} text=${m[S]??""} onChange=${$(l,S)} problem=${r} /></td>`)}
-            ${h&&o`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${i.length===1} onClick=${()=>u(i.filter((d,b)=>b!==l))}>✕</button></td>`}
+        ${s.map((d,l)=>n`<tr key=${l}>
+            ${a.map(({name:p,type:g},q)=>n`<td><${v} label=${b?`${p}, row ${l+1}`:p} type=${g} text=${d[q]??""} onChange=${h(l,q)} problem=${o} /></td>`)}
+            ${b&&n`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${s.length===1} onClick=${()=>u(s.filter((p,g)=>g!==l))}>✕</button></td>`}
           </tr>`)}
       </tbody>
     </table>
-    ${h&&o`<button type="button" class="quiet small" onClick=${()=>u([...i,a.map(()=>P)])}>Add ${s==="list"?"a value":"a row"}</button>`}
-  `}function Pe({kind:e,places:t},n){let r=t.map(()=>P);if(n.trim()==="")return[r];let s=W(n);if(s===void 0)return;if(e==="tuple")return s.length<=t.length?[[...s,...r].slice(0,t.length)]:void 0;if(e==="list")return s.length===0?[r]:s.map(i=>[i]);let a=s.map(W);if(a.every(i=>i?.length===t.length))return a.length===0?[r]:a}function Oe({kind:e},t){return t.every(n=>n.every(r=>r.trim()===""||r===P))&&t.length===1?"":e==="tuple"?T(t[0]??[]):e==="list"?T(t.map(n=>n[0]??"")):T(t.map(T))}function de({text:e,onChange:t,onRun:n}){let r=V(()=>k(e),[]);return p(()=>{r.value=e},[e]),p(()=>r.subscribe(s=>t(s)),[t]),o`<div class="argument-rules"><${E} label="Rules" text=${r} onRun=${n} /></div>`}var ce={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function qe(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,t,n=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(t===void 0)return;if(t===":history")return{way:"history",value:"true"};let r=n.startsWith("#inst");return{way:t===":as-of"?r?"asOf":"asOfT":r?"since":"sinceT",value:n}}function fe({field:e,text:t,onChange:n,problem:r}){let s=qe(t),[a,i]=c(s?.way??"tuples"),u=t===""?a:s?.way??"tuples",$=ce[u],h=l=>n(l===""?"":$?.key?`{:basis {${$.key} ${l}}}`:l),m=l=>{let d=l.target.value;i(d),n(d==="history"?"{:basis {:history true}}":"")};return o`<span class="lookup">
-    <select aria-label=${`${e.text}: which database`} value=${u} onChange=${m}>
-      ${Object.entries(ce).map(([l,{title:d}])=>o`<option key=${l} value=${l}>${d}</option>`)}
+    ${b&&n`<button type="button" class="quiet small" onClick=${()=>u([...s,a.map(()=>M)])}>Add ${i==="list"?"a value":"a row"}</button>`}
+  `}function He({kind:e,places:t},r){let o=t.map(()=>M);if(r.trim()==="")return[o];let i=D(r);if(i===void 0)return;if(e==="tuple")return i.length<=t.length?[[...i,...o].slice(0,t.length)]:void 0;if(e==="list")return i.length===0?[o]:i.map(s=>[s]);let a=i.map(D);if(a.every(s=>s?.length===t.length))return a.length===0?[o]:a}function je({kind:e},t){return t.every(r=>r.every(o=>o.trim()===""||o===M))&&t.length===1?"":e==="tuple"?T(t[0]??[]):e==="list"?T(t.map(r=>r[0]??"")):T(t.map(T))}function ge({text:e,onChange:t,onRun:r}){let o=z(()=>f(e),[]);return c(()=>{o.value=e},[e]),c(()=>o.subscribe(i=>t(i)),[t]),n`<div class="argument-rules"><${O} label="Rules" text=${o} onRun=${r} /></div>`}var ve={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function Be(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,t,r=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(t===void 0)return;if(t===":history")return{way:"history",value:"true"};let o=r.startsWith("#inst");return{way:t===":as-of"?o?"asOf":"asOfT":o?"since":"sinceT",value:r}}function we({field:e,text:t,onChange:r,problem:o}){let i=Be(t),[a,s]=$(i?.way??"tuples"),u=t===""?a:i?.way??"tuples",h=ve[u],b=l=>r(l===""?"":h?.key?`{:basis {${h.key} ${l}}}`:l),d=l=>{let p=l.target.value;s(p),r(p==="history"?"{:basis {:history true}}":"")};return n`<span class="lookup">
+    <select aria-label=${`${e.text}: which database`} value=${u} onChange=${d}>
+      ${Object.entries(ve).map(([l,{title:p}])=>n`<option key=${l} value=${l}>${p}</option>`)}
     </select>
-    ${u!=="history"&&o`<${g} label=${e.text} type=${$?.type} text=${$?.key?s?.value??"":t} onChange=${h} problem=${r} />`}
-  </span>`}var Me=[];function ye(e){return Me[e]??=t=>{(R.peek()[e]??"")!==t&&(R.value=N.peek().map((n,r)=>r===e?t:R.peek()[r]??""))}}function $e(){let e=N.value;return e.length===0?null:o`
-    <form class="arguments" aria-label="Arguments" onSubmit=${n=>{n.preventDefault(),f()}} noValidate>
-      ${e.map((n,r)=>o`<${Le} key=${`${r} ${n.kind} ${n.text}`} field=${n} i=${r} />`)}
+    ${u!=="history"&&n`<${v} label=${e.text} type=${h?.type} text=${h?.key?i?.value??"":t} onChange=${b} problem=${o} />`}
+  </span>`}var Ue=[];function ke(e){return Ue[e]??=t=>{(R.peek()[e]??"")!==t&&(R.value=j.peek().map((r,o)=>o===e?t:R.peek()[o]??""))}}function Ce(){let e=j.value;return e.length===0?null:n`
+    <form class="arguments" aria-label="Arguments" onSubmit=${r=>{r.preventDefault(),y()}} noValidate>
+      ${e.map((r,o)=>n`<${Ve} key=${`${o} ${r.kind} ${r.text}`} field=${r} i=${o} />`)}
       <button type="submit" class="hidden">Run with these arguments</button>
     </form>
-  `}function Le({field:e,i:t}){let n=R.value[t]??"",r=ee.value?Z.value[t]:void 0,s=`argument-problem-${t}`,a=r?s:void 0,[i]=e.places,u={field:e,text:n,onChange:ye(t),problem:a,onRun:()=>{f()}};return o`
+  `}function Ve({field:e,i:t}){let r=R.value[t]??"",o=oe.value?ne.value[t]:void 0,i=`argument-problem-${t}`,a=o?i:void 0,[s]=e.places,u={field:e,text:r,onChange:ke(t),problem:a,onRun:()=>{y()}};return n`
     <fieldset class=${`argument argument-${e.kind}`}>
-      <legend><code>${e.text}</code>${e.places.length===1&&i?.type?o` <span class="note">${i.type==="instant"?"instant, UTC":i.type}</span>`:null}</legend>
-      ${e.kind==="scalar"?o`<${g} label=${e.text} type=${i?.type} text=${n} onChange=${ye(t)} problem=${a} name=${`argument-${t}`} />`:e.kind==="rules"?o`<${de} ...${u} />`:e.kind==="source"?o`<${fe} ...${u} />`:o`<${pe} ...${u} />`}
-      ${r&&o`<p class="argument-problem" id=${s}>${r}</p>`}
+      <legend><code>${e.text}</code>${e.places.length===1&&s?.type?n` <span class="note">${s.type==="instant"?"instant, UTC":s.type}</span>`:null}</legend>
+      ${e.kind==="scalar"?n`<${v} label=${e.text} type=${s?.type} text=${r} onChange=${ke(t)} problem=${a} name=${`argument-${t}`} />`:e.kind==="rules"?n`<${ge} ...${u} />`:e.kind==="source"?n`<${we} ...${u} />`:n`<${be} ...${u} />`}
+      ${o&&n`<p class="argument-problem" id=${i}>${o}</p>`}
     </fieldset>
-  `}var We=y(async()=>(await import("./part-T6LSKGAJ.js")).Why),Ie=y(async()=>(await import("./part-VKZU3DZY.js")).WhyNot);function he(e,t){v("Why this row",We,{answer:e,row:t})}function be(e){v("Why not\u2026",Ie,{answer:e})}var ge=[{label:"Why",run:e=>F.value&&he(F.value,e)}];function ve(){let e=F.value;return o`
-    <section class="results" aria-label="Answer" aria-busy=${O.value} data-ended=${X.value}>
-      <${re} error=${K.value} />
-      ${e&&o`
-        <div class="row">
-          ${q.value!=="live"&&o`<${Ne} answer=${e} />`}
-          <button type="button" class="quiet small" onClick=${()=>be(e)}>Why not…</button>
-        </div>
-        <${ae} label="Answer" columns=${e.columns} rows=${e.rows} marks=${se(e)} actions=${ge} />
-      `}
-    </section>
-  `}function Ne({answer:{rows:e,basisT:t,stats:n}}){return o`<p class="note" role="status">
-    ${e.length.toLocaleString()} rows at t ${t} in ${n.elapsedMs.toFixed(1)} ms, ${n.engine.toLowerCase()}, cache ${n.cache.toLowerCase()}
-  </p>`}var M=k("");function j(e){M.value=e,window.setTimeout(()=>{M.value===e&&(M.value="")},4e3)}async function je(){let{formatted:e}=await import("./part-LCNKJTKU.js"),t=e(A.value);t===void 0?j("The brackets or quotes of the query do not match."):A.value=t}async function He(){try{await navigator.clipboard.writeText(oe()),j("The link is copied: query, arguments and moment are in it.")}catch{j("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var w=k(void 0);async function De(){w.value=w.value?void 0:(await import("./part-PTS4UITU.js")).Builder}async function Be(){let{History:e}=await import("./part-DPLRHUYF.js");v("History",e,{})}async function Ue(){let{SavedQueries:e}=await import("./part-YEHBNIJV.js");v("Saved queries",e,{})}function we(){return o`
-    <div class="row toolbar" role="toolbar" aria-label="Query">
-      <button type="button" onClick=${()=>{f()}} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
-      ${O.value&&o`<button type="button" class="quiet" onClick=${te}>Cancel</button>`}
-      <button type="button" class="quiet" onClick=${()=>{je()}}>Format</button>
-      <button type="button" class="quiet" aria-pressed=${w.value?"true":"false"} onClick=${()=>{De()}}>Builder</button>
-      <button type="button" class="quiet" onClick=${()=>{He()}}>Copy link</button>
-      <button type="button" class="quiet" onClick=${()=>{Be()}}>History</button>
-      <button type="button" class="quiet" onClick=${()=>{Ue()}}>Saved</button>
-      <span class="note" role="status">${M.value}</span>
+  `}var Ge=m(async()=>(await import("./part-DRXOEIGN.js")).Why),Qe=m(async()=>(await import("./part-FEPWFCEX.js")).WhyNot);function Te(e,t){w("Why this row",Ge,{answer:e,row:t})}function Ae(e){w("Why not\u2026",Qe,{answer:e})}var xe=[{label:"Why",run:e=>S.value&&Te(S.value,e)}];function Re({answer:e}){let{columns:t,rows:r,warnings:o}=e;return r.length>0?n`<${ye} label="Answer" columns=${t} rows=${r} marks=${le(e)} actions=${xe} />`:n`
+    <div class="empty">
+      <p><strong>No rows.</strong> The query ran, and nothing that you may read fits all of its clauses.</p>
+      <p>
+        ${o.length>0?"The warnings above may say why. ":""}Leave clauses out one by one, or ask for less in each, to see which of them lets nothing pass.
+      </p>
     </div>
-  `}var Qe=async()=>(await import("./part-MR67GDN4.js")).assistance;function H(){return o`
-    <section class="ask" aria-label="Query">
-      <${E} label="Query" text=${A} onRun=${f} extensions=${Qe} />
-      ${w.value&&o`<${w.value} />`}
-      <${$e} />
-      <${we} />
+  `}var Ke=[{name:"table",title:"Table",isOffered:()=>!0,component:Re},{name:"chart",title:"Chart",isOffered:ce,component:m(async()=>(await import("./part-H6PIQN6J.js")).Chart)},{name:"graph",title:"Graph",isOffered:fe,component:m(async()=>(await import("./part-6KRHOOIM.js")).Graph)}],P=f("table");function Se(e){return Ke.filter(({isOffered:t})=>t(e))}var _e=m(async()=>(await import("./part-YGVLSAT3.js")).SaveMenu);function Fe(){let e=S.value;return n`
+    <section class="results" aria-label="Answer" aria-busy=${F.value} data-ended=${te.value}>
+      <${ze} />
+      ${e?n`<${Je} answer=${e} />`:!H.value&&n`<p class="empty">${F.value?"Asking\u2026":"Ctrl-Enter in the editor runs the query."}</p>`}
     </section>
-    <${me} />
-    <${ve} />
-  `}function ke({title:e,onClose:t,children:n}){let r=Q(null);return p(()=>r.current?.showModal(),[]),o`
-    <dialog ref=${r} onClose=${t} aria-label=${e}>
+  `}function ze(){let e=H.value;if(!e)return null;let{line:t,column:r}=e;return n`<div>
+    <${ae} error=${e} />
+    ${t!==void 0&&r!==void 0&&!e.origin&&n`<button type="button" class="quiet small" onClick=${()=>E.value={line:t,column:r}}>Go to line ${t}</button>`}
+  </div>`}function Je({answer:e}){let t=Se(e),r=t.find(({name:o})=>o===P.value)??t[0];return n`
+    <${ue.Provider} value=${me(e)}>
+      <div class="results-head">
+        ${t.length>1&&n`<${Ze} views=${t} current=${r?.name} />`}
+        <div class="note row">
+          ${W.value!=="live"&&n`<span role="status">${Ye(e)}</span>`}
+          <button type="button" class="quiet small" onClick=${()=>Ae(e)}>Why not…</button>
+          ${e.columns.some(({type:o})=>o==="instant")&&n`<${de} />`}
+          ${e.rows.length>0&&n`<${_e} answer=${e} />`}
+        </div>
+      </div>
+      <${Xe} warnings=${e.warnings} />
+      <div class="view" id="view" role=${t.length>1?"tabpanel":void 0} aria-label=${t.length>1?r?.title:void 0}>
+        ${r&&n`<${r.component} key=${r.name} answer=${e} />`}
+      </div>
+    <//>
+  `}function Ye({rows:e,basisT:t,stats:r}){let{elapsedMs:o,engine:i,cache:a}=r;return`${`${e.length.toLocaleString()} ${e.length===1?"row":"rows"}`} at t ${t} in ${o.toFixed(1)} ms, ${i.toLowerCase()}, cache ${a.toLowerCase()}`}function Ze({views:e,current:t}){return n`
+    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${o=>{let i={ArrowRight:1,ArrowLeft:-1}[o.key],a=e.findIndex(({name:u})=>u===t),s=i===void 0?void 0:e.at((a+i)%e.length);s&&(o.preventDefault(),P.value=s.name,o.currentTarget.querySelector(`[data-view="${s.name}"]`)?.focus())}}>
+      ${e.map(({name:o,title:i})=>n`
+          <button
+            type="button"
+            role="tab"
+            key=${o}
+            class="quiet"
+            data-view=${o}
+            aria-selected=${o===t}
+            aria-controls="view"
+            tabindex=${o===t?0:-1}
+            onClick=${()=>P.value=o}
+          >
+            ${i}
+          </button>
+        `)}
+    </div>
+  `}function Xe({warnings:e}){return e.length===0?null:n`<ul class="warnings" aria-label="Warnings">
+    ${e.map(({code:t,message:r,line:o,column:i},a)=>n`
+        <li key=${a}>
+          <strong>${t}</strong> ${r}
+          ${o!==null&&n` <button type="button" class="quiet small" onClick=${()=>E.value={line:o,column:i??1}}>line ${o}, column ${i??1}</button>`}
+        </li>
+      `)}
+  </ul>`}var L=f("");function U(e){L.value=e,window.setTimeout(()=>{L.value===e&&(L.value="")},4e3)}async function et(){let{formatted:e}=await import("./part-LCNKJTKU.js"),t=e(x.value);t===void 0?U("The brackets or quotes of the query do not match."):x.value=t}async function tt(){try{await navigator.clipboard.writeText(ie()),U("The link is copied: query, arguments and moment are in it.")}catch{U("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var k=f(void 0);async function nt(){k.value=k.value?void 0:(await import("./part-BSTG5OV3.js")).Builder}async function ot(){let{History:e}=await import("./part-XJIUYZV2.js");w("History",e,{})}async function rt(){let{SavedQueries:e}=await import("./part-JE3IRMMZ.js");w("Saved queries",e,{})}function Ee(){return n`
+    <div class="row toolbar" role="toolbar" aria-label="Query">
+      <button type="button" onClick=${()=>{y()}} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
+      ${F.value&&n`<button type="button" class="quiet" onClick=${re}>Cancel</button>`}
+      <button type="button" class="quiet" onClick=${()=>{et()}}>Format</button>
+      <button type="button" class="quiet" aria-pressed=${k.value?"true":"false"} onClick=${()=>{nt()}}>Builder</button>
+      <button type="button" class="quiet" onClick=${()=>{tt()}}>Copy link</button>
+      <button type="button" class="quiet" onClick=${()=>{ot()}}>History</button>
+      <button type="button" class="quiet" onClick=${()=>{rt()}}>Saved</button>
+      <span class="note" role="status">${L.value}</span>
+    </div>
+  `}var it=async()=>(await import("./part-27R26EWI.js")).assistance;function V(){return n`
+    <section class="ask" aria-label="Query">
+      <${O} label="Query" text=${x} onRun=${y} extensions=${it} destination=${E} />
+      ${k.value&&n`<${k.value} />`}
+      <${Ce} />
+      <${Ee} />
+    </section>
+    <${he} />
+    <${Fe} />
+  `}function qe({title:e,onClose:t,children:r}){let o=_(null);return c(()=>o.current?.showModal(),[]),n`
+    <dialog ref=${o} onClose=${t} aria-label=${e}>
       <header class="row">
         <h2>${e}</h2>
-        <button type="button" class="quiet" aria-label="Close" onClick=${()=>r.current?.close()}>✕</button>
+        <button type="button" class="quiet" aria-label="Close" onClick=${()=>o.current?.close()}>✕</button>
       </header>
-      ${n}
+      ${r}
     </dialog>
-  `}function Ce(){let[e,t]=c(!1),{principal:n,roles:r=[]}=x.value??{},s=n??(x.value?"no authentication":"unknown");return o`
-    <button type="button" class="quiet" onClick=${()=>t(!0)} title=${`Roles: ${r.join(", ")||"none"}`}>
-      Identity: ${s}
+  `}function Oe(){let[e,t]=$(!1),{principal:r,roles:o=[]}=A.value??{},i=r??(A.value?"no authentication":"unknown");return n`
+    <button type="button" class="quiet" aria-label=${`Identity: ${i}`} onClick=${()=>t(!0)} title=${`Roles: ${o.join(", ")||"none"}`}>
+      <span class="wide-only">Identity: </span>${i}
     </button>
-    ${e&&o`<${ke} title="Identity" onClose=${()=>t(!1)}><${D} /><//>`}
-  `}function D(){let{principal:e,roles:t=[],expires:n}=x.value??{};return o`
-    <form class="stack" onSubmit=${s=>{s.preventDefault();let a=new FormData(s.target).get("token");L(typeof a=="string"?a.trim():"")}}>
-      ${x.value&&o`<dl class="facts">
+    ${e&&n`<${qe} title="Identity" onClose=${()=>t(!1)}><${G} /><//>`}
+  `}function G(){let{principal:e,roles:t=[],expires:r}=A.value??{};return n`
+    <form class="stack" onSubmit=${i=>{i.preventDefault();let a=new FormData(i.target).get("token");I(typeof a=="string"?a.trim():"")}}>
+      ${A.value&&n`<dl class="facts">
         <dt>Principal</dt>
         <dd>${e??"none: this server does not authenticate"}</dd>
         <dt>Roles</dt>
         <dd>${t.join(", ")||"none"}</dd>
         <dt>Expires</dt>
-        <dd>${n??"never"}</dd>
+        <dd>${r??"never"}</dd>
       </dl>`}
-      ${C.value&&o`<p class="error" role="alert">The server refused a request: ${C.value.message}</p>`}
+      ${C.value&&n`<p class="error" role="alert">The server refused a request: ${C.value.message}</p>`}
       <label>Bearer token <input name="token" type="password" autocomplete="off" required /></label>
       <p class="note">It is kept in this tab until the tab is closed, and sent in the Authorization header.</p>
       <div class="row">
         <button type="submit">Use this token</button>
-        ${_.value&&o`<button type="button" onClick=${()=>L("")}>Forget the token</button>`}
+        ${J.value&&n`<button type="button" onClick=${()=>I("")}>Forget the token</button>`}
       </div>
     </form>
-  `}function Te(){let e=I.value;if(e===void 0)return null;let t=()=>{I.value=void 0,f()};return o`<p class="looking-as" role="status">
+  `}function Me(){let e=N.value;if(e===void 0)return null;let t=()=>{N.value=void 0,y()};return n`<p class="looking-as" role="status">
     Ask shows what roles ${e.roles.join(", ")||"none"} with claims <code>${JSON.stringify(e.claims)}</code> see.
     <button type="button" class="quiet" onClick=${t}>Look as yourself</button>
-  </p>`}var xe={ask:{title:"Ask",load:()=>H},schema:{title:"Schema",load:async()=>(await import("./part-ZRX3BM2T.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-RRLKPZL3.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-2KQVZCXF.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-JK4VEXTI.js")).Health}};function Ae(){p(()=>{z().catch(()=>{})},[]);let e=Y.value.page,t=Object.entries(xe).filter(([,n])=>!n.forAdmins||J());return o`
-    <a class="skip" href="#content" onClick=${Ve}>Skip to the content</a>
+  </p>`}var We={ask:{title:"Ask",load:()=>V},entity:{title:"Entity",load:async()=>(await import("./part-2EECHVBZ.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-R4HAHVCI.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-H7KDSI7P.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-7ALLMLKC.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-KKB6C3FU.js")).Health}};function Pe(){c(()=>{Z().catch(()=>{})},[]);let e=ee.value.page,t=Object.entries(We).filter(([,r])=>!r.isUnlisted&&(!r.forAdmins||X()));return n`
+    <a class="skip" href="#content" onClick=${st}>Skip to the content</a>
     <header class="bar">
       <a class="logo" href="#/ask">adalog</a>
       <nav aria-label="Pages">
-        ${t.map(([n,{title:r}])=>o`<a key=${n} href=${`#/${n}`} aria-current=${n===e?"page":void 0}>${r}</a>`)}
+        ${t.map(([r,{title:o}])=>n`<a key=${r} href=${`#/${r}`} aria-current=${r===e?"page":void 0}>${o}</a>`)}
       </nav>
       <div class="bar-end">
         <a href="graphql">GraphiQL</a>
         <a href="docs/">Docs</a>
-        <button type="button" class="quiet" onClick=${ue} title="Switch between the system's, light and dark colours">
-          Theme: ${le.value}
+        <button type="button" class="quiet" aria-label=${`Theme: ${B.value}`} onClick=${$e} title="Switch between the system's, light and dark colours">
+          <span class="wide-only">Theme: </span>${B.value}
         </button>
-        <${Ce} />
+        <${Oe} />
       </div>
     </header>
     <div class="body">
-      <main id="content" tabindex="-1"><${Te} />${_e()?o`<${D} />`:o`<${Ge} name=${e} />`}</main>
-      <${ie} />
+      <main id="content" tabindex="-1"><${Me} />${at()?n`<${G} />`:n`<${lt} name=${e} />`}</main>
+      <${pe} />
     </div>
-  `}function Ve(e){e.preventDefault(),document.getElementById("content")?.focus()}function _e(){return C.value?.code==="UNAUTHENTICATED"&&G.value===void 0}function Ge({name:e}){let t=xe[e],[n,r]=c(e==="ask"?{name:e,component:H}:void 0),[s,a]=c();return p(()=>{a(void 0),Promise.resolve(t?.load()).then(i=>i&&r({name:e,component:i}),i=>a(`This page cannot be loaded: ${String(i)}. Load the console again.`))},[e]),p(()=>{document.title=t?`${t.title} \xB7 adalog`:"adalog"},[e]),t===void 0?o`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:s?o`<p class="error" role="alert">${s}</p>`:n?.name===e?o`<${n.component} />`:o`<p class="note" role="status">Loading…</p>`}var B=document.getElementById("console");B&&(B.replaceChildren(),U(o`<${Ae} />`,B));
+  `}function st(e){e.preventDefault(),document.getElementById("content")?.focus()}function at(){return C.value?.code==="UNAUTHENTICATED"&&Y.value===void 0}function lt({name:e}){let t=We[e],[r,o]=$(e==="ask"?{name:e,component:V}:void 0),[i,a]=$();return c(()=>{a(void 0),Promise.resolve(t?.load()).then(s=>s&&o({name:e,component:s}),s=>a(`This page cannot be loaded: ${String(s)}. Load the console again.`))},[e]),c(()=>{document.title=t?`${t.title} \xB7 adalog`:"adalog"},[e]),t===void 0?n`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:i?n`<p class="error" role="alert">${i}</p>`:r?.name===e?n`<${r.component} />`:n`<p class="note" role="status">Loading…</p>`}var Q=document.getElementById("console");Q&&(Q.replaceChildren(),K(n`<${Pe} />`,Q));

@@ -1,1 +1,0 @@
-import{r as s,s as o}from"./part-JLDHNFCA.js";import{i as a,k as n}from"./part-Z7GPKOMW.js";var r=n(void 0);function u(e,t){a(()=>{s.value=e,o.value=void 0,r.value={answer:e,marks:t}})}function f(e){return r.value?.answer===e?r.value.marks:void 0}export{u as a,f as b};

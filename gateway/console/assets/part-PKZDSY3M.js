@@ -1,0 +1,1 @@
+import{a}from"./part-UFTJFVKS.js";export{a as draw};

@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h}from"./part-7DP2GJMX.js";import"./part-36OQ73F2.js";import"./part-KGLC7FDX.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import"./part-Z7GPKOMW.js";export{d as install,c as installation,b as isInstalled,e as readAll,f as readOne,h as remove,g as save,a as saved};

@@ -12,7 +12,7 @@ export function DatomList({ datoms, transaction }: { datoms: readonly ChangedDat
   const shown = datoms.slice(0, MOST);
   const refs = shown.filter(({ a }) => attribute(a)?.valueType === "ref").map(({ v }) => v);
   const labels = useLabels([...shown.map(({ e }) => e), ...refs], transaction);
-  const labelled = (id: string) => html`<button type="button" class="ref" onClick=${() => openEntity(id)}>${id}</button> ${labels.get(id)}`;
+  const labelled = (id: string) => html`<button type="button" class="ref" onClick=${() => openEntity(id)}>${id}</button> ${labels.get(id)?.text}`;
   return html`
     <div class="changes signed" role="region" tabindex="0" aria-label="Datoms">
       <table>

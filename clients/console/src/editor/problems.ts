@@ -3,10 +3,11 @@
  * checker is asked, once for each text, and what it is still asked for an earlier text is given up.
  */
 
-import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
+import { ensureSyntaxTree } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
-import type { EditorState, Extension, Text } from "@codemirror/state";
+import type { EditorState, Extension } from "@codemirror/state";
 import { EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import { formAt } from "./places.js";
 import { mistakesOf } from "./syntax.js";
 
 /** What is wrong with a text, at a line and a column from 1; in the whole text without them. */
@@ -113,22 +114,5 @@ function mistakes(state: EditorState): Diagnostic[] {
 }
 
 function diagnosticOf(state: EditorState, { severity, message, code, line, column }: Problem): Diagnostic {
-  const from = line === undefined ? 0 : placeOf(state.doc, line, column ?? 1);
-  return { from, to: endOf(state, from), severity, message, source: code };
+  return { ...formAt(state, line ?? 1, column ?? 1), severity, message, source: code };
 }
-
-/** Columns count characters; the editor counts UTF-16 units. */
-function placeOf(text: Text, line: number, column: number): number {
-  const { from, text: written } = text.line(Math.min(line, text.lines));
-  const before = [...written].slice(0, column - 1).join("");
-  return Math.min(from + before.length, text.length);
-}
-
-/** The end of what is underlined: the form at that place, and no more of it than is on its first line. */
-function endOf(state: EditorState, from: number): number {
-  let node = syntaxTree(state).resolveInner(from, 1);
-  if (/^[^\w]/.test(node.name) && node.parent?.from === from) node = node.parent;
-  const end = node.from === from && node.name !== "Program" ? node.to : from + 1;
-  return Math.min(end, Math.max(state.doc.lineAt(from).to, from + 1), state.doc.length);
-}
-

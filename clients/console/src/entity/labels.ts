@@ -49,8 +49,8 @@ export function labelOf(pulled: Pulled): Label | undefined {
 }
 
 const DOCUMENT =
-  "query ($pattern: EDN!, $eids: [EDN!]!, $basis: BasisInput, $with: EDN, $as: AsInput) " +
-  "{ pullMany(pattern: $pattern, eids: $eids, basis: $basis, with: $with, as: $as) }";
+  "query ($pattern: EDN!, $eids: [EDN!]!, $basis: BasisInput, $with: EDN, $withArgs: JSON, $as: AsInput) " +
+  "{ pullMany(pattern: $pattern, eids: $eids, basis: $basis, with: $with, withArgs: $withArgs, as: $as) }";
 
 /** The labels of entities, in one request. */
 export async function labelsOf(ids: readonly Long[], moment: Moment, signal?: AbortSignal): Promise<Labels> {

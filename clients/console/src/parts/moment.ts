@@ -1,7 +1,7 @@
 /** The moment and the identity that values were read with: an entity that is opened from them is read with the same. */
 
 import { createContext } from "preact";
-import type { Basis } from "@adalog/client";
+import type { Basis, Json } from "@adalog/client";
 import type { Answer, As } from "../server/answers.js";
 
 export interface Moment {
@@ -9,6 +9,8 @@ export interface Moment {
   readonly as?: As | undefined;
   /** Transaction data that were tried, and are not committed. */
   readonly with?: string | undefined;
+  /** Values for variables in them. */
+  readonly withArgs?: Readonly<Record<string, Json>> | undefined;
 }
 
 export const MomentContext = createContext<Moment>({});
@@ -22,6 +24,6 @@ export function momentOf({ question, basisT }: Answer): Moment {
 }
 
 /** A moment as variables of a document with `basis`, `as` and `with`. */
-export function momentVariables({ basis, as, with: tried }: Moment): Record<string, unknown> {
-  return { ...(basis ? { basis } : {}), ...(as ? { as } : {}), ...(tried ? { with: tried } : {}) };
+export function momentVariables({ basis, as, with: tried, withArgs }: Moment): Record<string, unknown> {
+  return { ...(basis ? { basis } : {}), ...(as ? { as } : {}), ...(tried ? { with: tried } : {}), ...(tried && withArgs ? { withArgs } : {}) };
 }

@@ -3,7 +3,7 @@
 import { useId, useState } from "preact/hooks";
 import { html, type Markup } from "../../parts/html.js";
 import type { Attribute } from "../../server/database.js";
-import type { Labels } from "../labels.js";
+import type { Labels } from "../../entity/labels.js";
 import type { Entry, Mistake } from "./draft.js";
 import { Finder } from "./finder.js";
 import { EXAMPLES } from "./values.js";
@@ -32,7 +32,7 @@ export function Field({ attribute, entries, mistakes, labels, onChange, part }: 
         const wrong = mistakes.find(({ place }) => place === i)?.message;
         return html`
           <div class="field-value" key=${i}>
-            ${shown ?? html`<${Input} attribute=${attribute} entry=${entry} number=${isMany ? i + 1 : undefined} wrong=${wrong} label=${labels.get(entry.typed)} onTyped=${(typed: string) => set(i, typed)} />`}
+            ${shown ?? html`<${Input} attribute=${attribute} entry=${entry} number=${isMany ? i + 1 : undefined} wrong=${wrong} label=${labels.get(entry.typed)?.text} onTyped=${(typed: string) => set(i, typed)} />`}
             ${(entry.stored !== undefined || entry.typed !== "" || (isMany && entries.length > 1)) &&
             html`<button type="button" class="quiet small" aria-label=${`Remove ${ident}${isMany ? ` ${i + 1}` : ""}`} onClick=${() => remove(i)}>Remove</button>`}
           </div>

@@ -3,7 +3,7 @@
 import type { Json } from "@adalog/client";
 import { ask } from "../../server/client.js";
 import { attributes } from "../../server/database.js";
-import { labelsOf } from "../labels.js";
+import { labelsOf } from "../../entity/labels.js";
 
 export interface Found {
   /** EDN: the entity's number. */
@@ -23,8 +23,8 @@ export async function entitiesOf(typed: string): Promise<readonly Found[]> {
     const { pull } = await ask<{ pull: Record<string, Json> | null }>(ENTITY, { eid: text });
     const id = pull?.[":db/id"];
     if (id === undefined || id === null) return [];
-    const labels = await labelsOf([String(id)]);
-    return [{ id: String(id), label: labels.get(String(id)) ?? text }];
+    const labels = await labelsOf([String(id)], {});
+    return [{ id: String(id), label: labels.get(String(id))?.text ?? text }];
   }
   const asked = searched().map(async (ident) => {
     const query = `[:find ?e ?v :in $ ?text :where [?e ${ident} ?v] [(starts-with? ?v ?text)] :order-by ?v :limit ${MOST_FOUND}]`;

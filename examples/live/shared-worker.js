@@ -7,6 +7,8 @@ var AdalogError = class extends Error {
   /** Where in the query's or transaction's text. */
   line;
   column;
+  /** The argument that line and column are of, as `argsEdn[0]`; undefined for the query or the transaction itself. */
+  origin;
   /** How long the server wants to be left alone, in milliseconds. */
   retryAfter;
   /** The transaction that the client has seen and the server does not have (yet). */
@@ -17,17 +19,19 @@ var AdalogError = class extends Error {
     this.retryable = more.retryable ?? false;
     this.line = more.line;
     this.column = more.column;
+    this.origin = more.origin;
     this.retryAfter = more.retryAfter;
     this.minBasisT = more.minBasisT;
   }
 };
 function fromWire(errors, retryAfter2) {
   const { message, extensions = {} } = errors[0] ?? { message: "the server says nothing of its error" };
-  const { code, retryable: retryable2, line, column, retryAfter: seconds, minBasisT } = extensions;
+  const { code, retryable: retryable2, line, column, origin, retryAfter: seconds, minBasisT } = extensions;
   return new AdalogError(typeof code === "string" ? code : "GRAPHQL", message, {
     retryable: retryable2 === true,
     line: typeof line === "number" ? line : void 0,
     column: typeof column === "number" ? column : void 0,
+    origin: typeof origin === "string" ? origin : void 0,
     retryAfter: typeof seconds === "number" ? seconds * 1e3 : retryAfter2,
     minBasisT: typeof minBasisT === "number" || typeof minBasisT === "string" ? minBasisT : void 0
   });

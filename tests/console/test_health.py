@@ -27,7 +27,7 @@ def test_figures_of_the_server(console: Console) -> None:
 def test_a_query_that_runs_is_cancelled(console: Console, packages: Gateway) -> None:
     packages.database.transact(NUMBERS)
     console.open("#/health")
-    markup = f'{SLOW[:-1]} [(ground "<b id=bold>x</b>") ?m]]'
+    markup = SLOW + " ; <b id=bold>x</b>"
     with ThreadPoolExecutor(1) as client:
         answer = client.submit(post, console.address, ASK, query=markup)
         console.wait(lambda: any(markup in each.text for each in console.all(".running pre")))

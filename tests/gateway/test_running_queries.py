@@ -16,8 +16,9 @@ from tests.gateway.identity.test_auth import digest
 from tests.gateway.support import gateway, served
 from tests.several.clients import until
 
-# 125,000,000,000 rows.
-SLOW = "[:find (count ?a) . :with ?b ?c :where [?a :n ?x] [?b :n ?y] [?c :n ?z] [(< ?x ?y)] [(not= ?z ?x)]]"
+# An expression over each of 125,000,000,000 rows.
+TRIPLES = "[?a :n ?x] [?b :n ?y] [?c :n ?z]"
+SLOW = f"[:find (count ?a) . :with ?b ?c :where {TRIPLES} [(+ (* ?x ?y) ?z) ?s] [(= ?s 7000003)]]"
 NUMBERS = f"[{' '.join(f'{{:n {number}}}' for number in range(5_000))}]"
 LIST = "{ runningQueries { id text principal requestId started elapsedMs waitedMs lane isRunning } }"
 CANCEL = "mutation($id: ID!) { cancelQuery(id: $id) }"

@@ -48,8 +48,14 @@ export const question = computed<Question>(() => ({
 
 let running: AbortController | undefined;
 
-/** Asks; a query that still runs is cancelled. `isStep`: of a slider, whose every step is not worth to be remembered. */
-export async function run({ isStep = false }: { readonly isStep?: boolean } = {}): Promise<void> {
+/** `isStep`: of a slider, whose every step is not worth to be remembered. `isOpened`: the address names the question already. */
+interface Run {
+  readonly isStep?: boolean;
+  readonly isOpened?: boolean;
+}
+
+/** Asks; a query that still runs is cancelled. The browser's history gets an entry for each question that differs from the last. */
+export async function run({ isStep = false, isOpened = false }: Run = {}): Promise<void> {
   running?.abort();
   const wrong = argumentProblems.value.findIndex((each) => each !== undefined);
   showsProblems.value = wrong >= 0;
@@ -61,7 +67,9 @@ export async function run({ isStep = false }: { readonly isStep?: boolean } = {}
   }
   const mine = (running = new AbortController());
   isRunning.value = true;
-  name("ask", parameters());
+  // The address of a page that has not asked yet is not worth an entry.
+  const isFirst = place.peek().parameters.get("query") === null;
+  name("ask", parameters(), { isNewEntry: !isStep && !isOpened && !isFirst });
   try {
     const found = await answerOf(question.value, mine.signal);
     if (mine !== running) return;
@@ -127,11 +135,11 @@ effect(() => {
   if (page === "ask" && text === null && id !== null) void open(id);
   if (page !== "ask" || text === null) return;
   untracked(() => {
-    if (text === query.value && answer.value !== undefined && link() === window.location.href) return;
+    if (text === query.value && (isRunning.value || answer.value !== undefined) && link() === window.location.href) return;
     query.value = text;
     args.value = parsed<string[]>(given.get("args")) ?? [];
     basis.value = parsed<Basis>(given.get("basis"));
     as.value = parsed<As>(given.get("as"));
-    if (!isRunning.value) void run();
+    void run({ isOpened: true });
   });
 });

@@ -26,8 +26,8 @@ export interface Checker {
   readonly subscribe: (changed: () => void) => () => void;
 }
 
-// Between the last keystroke and the request. A fast typist's keys are 60 ms apart or more.
-const PAUSE_MS = 25;
+// Between the last change and the request: for changes in one go. Even a fast typist's keys are 60 ms apart, each is asked about.
+const PAUSE_MS = 5;
 // For the syntax tree of a text of any length; the rest of it is checked by the server alone.
 const PARSE_MS = 20;
 

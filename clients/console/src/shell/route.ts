@@ -29,10 +29,11 @@ export function go(page: string, parameters?: Record<string, string | undefined>
   window.location.hash = hashOf(page, parameters);
 }
 
-/** Changes the address to name what is shown already, without a new entry in the browser's history. */
-export function name(page: string, parameters?: Record<string, string | undefined>): void {
+/** Changes the address to name what is shown already; a new entry in the browser's history only if asked for and if it differs. */
+export function name(page: string, parameters?: Record<string, string | undefined>, { isNewEntry = false } = {}): void {
   const hash = hashOf(page, parameters);
-  window.history.replaceState(null, "", hash);
+  if (isNewEntry && hash !== window.location.hash) window.history.pushState(null, "", hash);
+  else window.history.replaceState(null, "", hash);
   place.value = placeOf(hash);
 }
 

@@ -1,1 +1,0 @@
-import{c as s}from"./part-RZWRK72K.js";var d=s({});function f({question:n,basisT:t}){let{basis:e,as:r,with:o}=n;if(e?.asOf!==void 0)return{basis:{asOf:e.asOf},as:r,with:o};let i=o?e?.t:t;return{basis:i===void 0?void 0:{t:i},as:r,with:o}}function m({basis:n,as:t,with:e}){return{...n?{basis:n}:{},...t?{as:t}:{},...e?{with:e}:{}}}export{d as a,f as b,m as c};

@@ -70,3 +70,16 @@ def test_names_and_values_that_are_markup_stay_text(console: Console, packages: 
     console.wait(lambda: aside(console, ".entity-name") == [markup])
     assert console.all(".side img") == []
     assert console.messages() == []
+
+
+def test_a_row_has_a_history_also_without_entities(console: Console, packages: Gateway) -> None:
+    packages.database.transact('[{:package/name "python3" :package/version "3.12"}]')
+    console.run('[:find ?v :where [?p :package/name "python3"] [?p :package/version ?v]]')
+    console.wait(lambda: console.rows() == [["3.12"]])
+    console.button("History", ".results").click()
+    said = console.wait(lambda: console.all(".side .changes"))[0].text
+    # What the query does not name is left out.
+    assert ":package/depends" not in said
+    assert "3.12" in said
+    assert "3.11" in said
+    assert console.one(".side h3").text == "python3"

@@ -20,6 +20,7 @@ export const VIEWS: readonly View[] = [
   { name: "table", title: "Table", isOffered: () => true, component: Rows },
   { name: "chart", title: "Chart", isOffered: invitesChart, component: later(async () => (await import("../chart/chart.js")).Chart) },
   { name: "graph", title: "Graph", isOffered: invitesGraph, component: later(async () => (await import("../graph/graph.js")).Graph) },
+  { name: "plan", title: "Plan", isOffered: () => true, component: later(async () => (await import("../plan/plan.js")).Plan) },
 ];
 
 /** The name of the view that the reader has chosen. It stays chosen for the next answer. */

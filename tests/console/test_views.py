@@ -36,7 +36,7 @@ def saved(console: Console, name: str, folder: Path) -> bytes:
 
 def test_numbers_by_a_category_invite_a_chart(console: Console) -> None:
     console.run(SIZES)
-    assert views(console) == ["Table", "Chart"]
+    assert views(console) == ["Table", "Chart", "Plan"]
     console.one(".results [role=tab]").send_keys(Keys.ARROW_RIGHT)
     console.one(".chart canvas")
     shown = console.one(".chart-host").get_attribute("aria-label")
@@ -47,7 +47,7 @@ def test_numbers_by_a_category_invite_a_chart(console: Console) -> None:
 
 def test_two_columns_of_entities_invite_a_graph_and_a_node_leads_to_its_entity(console: Console) -> None:
     console.run(DEPENDS)
-    assert views(console) == ["Table", "Graph"]
+    assert views(console) == ["Table", "Graph", "Plan"]
     console.one(".results [role=tab]").send_keys(Keys.ARROW_RIGHT)
     console.one(".graph canvas")
     listed = console.one(".graph-list summary")

@@ -29,6 +29,8 @@ from adalog.executor.cache.settings import RedisSettings
 from adalog.executor.cache.tally import Tally
 
 _LOGGER: Final = logging.getLogger("adalog.cache")
+# Of its own: the interpreter's is for the programs around it.
+_RANDOM: Final = random.Random()
 
 # What a request may wait for Redis in all, and Redis for one step of it.
 LOOKUP_SECONDS: Final = 0.09
@@ -193,7 +195,7 @@ class RedisLayer:
             if self.usable:
                 pause = _FIRST_PAUSE
                 self._write_next()
-            elif self._closed.wait(pause * random.uniform(0.75, 1.25)) or self.probe():
+            elif self._closed.wait(pause * _RANDOM.uniform(0.75, 1.25)) or self.probe():
                 pause = _FIRST_PAUSE
             else:
                 self._drain()
@@ -275,7 +277,7 @@ class RedisLayer:
         if write.seconds <= self.cost.fetch(len(data), decoding):
             self._tally.add("redis", "too cheap")
             return
-        ttl = max(1, round(self.settings.ttl * random.uniform(0.9, 1.1)))
+        ttl = max(1, round(self.settings.ttl * _RANDOM.uniform(0.9, 1.1)))
         started = self._clock()
         try:
             self._client.set(self._name(write.key), data, ex=ttl)

@@ -13,10 +13,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -325,29 +323,3 @@ def test_a_share_is_rounded_up_and_the_rest_is_as_it_was() -> None:
     assert {"connections", "cache_bytes", "live_subscriptions", "queries_at_once"} <= changed
     assert all(getattr(share, name) * 3 >= getattr(whole, name) for name in changed)
     assert share.connections == -(-whole.connections // 3)
-
-
-def test_the_queries_of_all_workers_are_listed_and_cancelled(fleet: Fleet) -> None:
-    numbers = " ".join(f"{{:number/n {number}}}" for number in range(3_000))
-    triples = "[?a :number/n ?x] [?b :number/n ?y] [?c :number/n ?z] [(+ (* ?x ?y) ?z) ?s]"
-
-    def post(document: str, **variables: object) -> dict[str, Any]:
-        body = {"query": document, "variables": variables}
-        answer: dict[str, Any] = httpx.post(f"{fleet.url}/graphql", json=body, timeout=60).json()
-        return answer
-
-    def running() -> set[str]:
-        return {each["id"] for each in post("{ runningQueries { id text } }")["data"]["runningQueries"]}
-
-    post("mutation($tx: EDN!) { transact(tx: $tx) { t } }", tx=f"[{numbers}]")
-    with ThreadPoolExecutor(4) as clients:
-        ask = "query($q: EDN!) { q(query: $q) { value } }"
-        answers = [
-            clients.submit(post, ask, q=f"[:find (count ?a) . :with ?b ?c :where {triples} [(= ?s {n + 7000003})]]")
-            for n in range(4)
-        ]
-        until(lambda: len(running()) == 4)
-        for name in running():
-            assert post("mutation($id: ID!) { cancelQuery(id: $id) }", id=name)["data"] == {"cancelQuery": True}
-        assert [each.result()["errors"][0]["extensions"]["code"] for each in answers] == ["CANCELLED"] * 4
-    assert running() == set()

@@ -21,6 +21,9 @@ from adalog.gateway.settings.config import Settings
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
 from tests.property.model import examples
 
+# Threads of other tests' servers may draw random numbers while Hypothesis looks.
+pytestmark = pytest.mark.filterwarnings("ignore:Do not use the .random. module inside strategies")
+
 MANY = settings(max_examples=examples(400))
 TIMEOUT_MS = 5_000
 # Caches are bounded, and loaded once.

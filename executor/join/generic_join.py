@@ -58,7 +58,8 @@ class States:
 @dataclass
 class GenericJoin:
     """One conjunction and the order in which to bind its variables. Safe to run from several threads at once.
-    `check` is called within the levels that make one batch of very many extensions, and may raise."""
+    `check` is called within the levels that make one batch of very many extensions, or none of very many, and may
+    raise."""
 
     body: Conjunction
     levels: Sequence[Level]
@@ -116,6 +117,8 @@ class GenericJoin:
             counts.seconds += time.perf_counter() - began
             if chunk.size:
                 yield chunk
+            else:
+                self.check()
             began = time.perf_counter()
         counts.seconds += time.perf_counter() - began
 

@@ -145,7 +145,7 @@ class Scheduler:
             if ticket.granted is not None:
                 ticket.granted.set()
         if waiting and not ticket.future.cancel():
-            ticket.refuse(AdalogError(Code.CANCELLED, "the query was cancelled"))
+            ticket.refuse(ticket.cancel.reason)
 
     def leave(self, ticket: Ticket[Any]) -> None:
         """A query that was parked ends."""

@@ -133,13 +133,13 @@ class Ticket(Generic[T]):
             if self.state is TicketState.LEAVING:
                 self.cancel.check_flag(time.monotonic())
                 raise StartAgain
+            now = time.monotonic()
+            try:
+                # It may have been cancelled while it was about to be parked.
+                self.cancel.check_flag(now)
+            except AdalogError:
+                self._office.leave(self)
+                raise
             deadline = self.cancel.deadline
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
             assert self.granted is not None, "what is parked has its event"
-            self.granted.wait(left)
-            if self.state is TicketState.PARKED:
-                try:
-                    self.cancel.check_flag(time.monotonic())
-                except AdalogError:
-                    self._office.leave(self)
-                    raise
+            self.granted.wait(None if deadline is None else max(0.0, deadline - now))

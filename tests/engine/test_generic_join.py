@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -119,6 +120,15 @@ def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.Monkey
         Driver(work, sink, Cancel()).run(Batch(1, {}))
         assert found == [(b, b + 1) for b in range(30)]
     assert len(looks) > len(edges) // 50
+
+
+def test_a_join_looks_at_its_flag_where_each_chunk_is_rejected() -> None:
+    # Two sides, with edges between them alone, have no triangle.
+    edges = {(a, b) for a in range(40) for b in range(40) if a % 2 != b % 2}
+    looks: list[None] = []
+    work = join(TRIANGLE, "abc", edges, edges, 8)
+    Driver(replace(work, check=lambda: looks.append(None)), lambda batch: True, Cancel()).run(Batch(1, {}))
+    assert len(looks) >= len(edges) // 8
 
 
 def test_a_sink_that_has_enough_stops_the_join() -> None:

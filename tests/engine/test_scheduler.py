@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -369,6 +370,24 @@ def test_who_is_cancelled_while_parked_ends() -> None:
         on.heavy_waiting(1)
         parked.cancel.cancel()
         assert outcome(parked) is Code.CANCELLED
+        on.heavy_waiting(0)
+
+
+def test_who_is_cancelled_on_the_way_to_being_parked_ends() -> None:
+    def work(cancel: Cancel) -> None:
+        turn = cancel.turn
+        assert turn is not None
+        # Another thread does so after the last look at the flag.
+        cancel.cancel()
+        turn.look(time.monotonic())
+        pytest.fail("it waited, and went on")
+
+    with stage(slice_seconds=0.0) as on:
+        first = on.job("first", cost=LIGHT)
+        until(lambda: ticket_of(first).lane is Lane.HEAVY)
+        ticket = on.scheduler.submit(Cancel(), work, ANN)
+        with pytest.raises(AdalogError, match="cancelled"):
+            ticket.future.result(20)
         on.heavy_waiting(0)
 
 

@@ -200,6 +200,9 @@ TEXTS: Final = {
         "The rows as an Arrow IPC stream, base64; null where the stream comes before the JSON. Columns that Arrow "
         "has no exact type for have companions with TAGGED JSON, which the schema's metadata names."
     ),
+    "QueryResult.parquet": (
+        "The rows as a Parquet file with the columns of `arrow`, base64; null where the response is the file."
+    ),
     "QueryResult.basisT": "The transaction number of the snapshot that was read.",
     "QueryResult.pageInfo": "Whether more rows follow this page, and from where.",
     "QueryResult.stats": "Where and how fast the query ran.",

@@ -33,7 +33,9 @@ from adalog.gateway.protocols.answering import (
 from adalog.gateway.protocols.negotiation import (
     ARROW,
     EVENTS,
+    FILES,
     GRAPHQL_JSON,
+    PARQUET,
     PARTS,
     BadRequestError,
     GraphQLRequest,
@@ -44,7 +46,7 @@ from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
 from adalog.schema.live.stream import RefusedError
-from adalog.schema.request.attachment import Attachment
+from adalog.schema.request.attachment import Attachment, RowFile
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.errors import describe, internal
 
@@ -122,11 +124,7 @@ class GraphQLEndpoint:
                     raise BadRequestError(406, _NO_EVENTS)
                 await self._stream(scope, receive, send, asked, principal, resume, accepted.stream)
                 return
-            status, body, extra = await self._answer(scope, receive, asked, accepted, sending)
-            if accepted.events_first:
-                media = EVENTS
-            if ARROW_BYTES in extra:
-                media = ARROW
+            status, media, body, extra = await self._answer(scope, receive, asked, accepted, sending)
             if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
                 status, body = 304, []
         except RefusedError as refused:
@@ -158,24 +156,27 @@ class GraphQLEndpoint:
         asked: ReadRequest,
         accepted: negotiation.AcceptedTypes,
         sending: ExitStack,
-    ) -> tuple[int, Chunks, dict[str, str]]:
-        """(the status, the body in chunks, headers)."""
+    ) -> tuple[int, str, Chunks, dict[str, str]]:
+        """(the status, the media type, the body in chunks, headers)."""
         context = self.answering.context(asked)
         sending.callback(context.budget.close)
-        context.attachment = Attachment() if accepted.arrow and not accepted.events_first else None
+        if accepted.file is not None and not accepted.events_first:
+            context.attachment = Attachment(FILES[accepted.file])
         answer = await self.answering.answer(asked, context, lambda: disconnected(receive))
         errors = answer.body.get("errors", ())
         body = chunks(answer)
         if accepted.events_first:
-            return 200, events.whole(body, again=events.worth_repeating(errors)), {}
+            return 200, EVENTS, events.whole(body, again=events.worth_repeating(errors)), {}
         media = accepted.json or negotiation.JSON
-        if context.attachment is not None and context.attachment.chunks:
-            # Readers of Arrow stop at the end of the stream.
-            attached = context.attachment.chunks
-            return _status(answer, media), [*attached, *body], {ARROW_BYTES: str(sum(map(len, attached)))}
+        file = None if context.attachment is None else context.attachment.file
+        if file is not None and accepted.file == ARROW:
+            return _status(answer, media), ARROW, file.with_answer(body), {ARROW_BYTES: str(file.nbytes)}
+        if file is not None and not errors:
+            # Errors would not be noticed in the metadata of a file.
+            return _status(answer, media), PARQUET, await _with_answer(file, body), {}
         if answer.executed and not errors and scope["method"] == "GET":
-            return 200, body, await _validated(media, body)
-        return _status(answer, media), body, retry_header(retry_after(errors))
+            return 200, media, body, await _validated(media, body)
+        return _status(answer, media), media, body, retry_header(retry_after(errors))
 
     async def _stream(
         self,
@@ -374,6 +375,12 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
 
 def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("latin-1")
+
+
+async def _with_answer(file: RowFile, body: list[bytes]) -> Chunks:
+    if sum(map(len, body)) <= _INLINE_BYTES:
+        return file.with_answer(body)
+    return await elsewhere(lambda _: file.with_answer(body))
 
 
 async def _validated(media: str, body: list[bytes]) -> dict[str, str]:

@@ -25,6 +25,9 @@ JSON = "application/json"
 EVENTS = "text/event-stream"
 PARTS = "multipart/mixed;subscriptionSpec=1.0"
 ARROW = "application/vnd.apache.arrow.stream"
+PARQUET = "application/vnd.apache.parquet"
+# The media types of files, each with the field that writes it.
+FILES = {ARROW: "arrow", PARQUET: "parquet"}
 _RANGES = {GRAPHQL_JSON: GRAPHQL_JSON, JSON: JSON, "application/*": GRAPHQL_JSON, "*/*": JSON}
 
 _PARAMETERS = (
@@ -74,13 +77,13 @@ class OperationBatch:
 @dataclass(frozen=True, slots=True)
 class AcceptedTypes:
     """What a client takes. `json`: the media type of an answer, None where neither will do. `stream`: that of a
-    subscription, EVENTS or PARTS; `events_first`: whether it would rather have events than JSON; `arrow`: whether
-    the rows of a query may come as an Arrow stream before the JSON."""
+    subscription, EVENTS or PARTS; `events_first`: whether it would rather have events than JSON; `file`: the one
+    of FILES that the rows of a query may come as, None where neither may."""
 
     json: str | None
     stream: str | None = None
     events_first: bool = False
-    arrow: bool = False
+    file: str | None = None
 
     def __bool__(self) -> bool:
         return self.json is not None or self.stream is not None
@@ -92,7 +95,7 @@ def accepted(header: str) -> AcceptedTypes:
     application/json, as graphql-http's audits want it, and no stream: it would wait for its end."""
     if not header or header == "*/*":
         return AcceptedTypes(JSON)
-    best, best_quality, events, parts, arrow = None, 0.0, 0.0, 0.0, 0.0
+    best, best_quality, events, parts, file, file_quality = None, 0.0, 0.0, 0.0, None, 0.0
     for part in _ranges(header):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         chosen = _RANGES.get(media)
@@ -103,13 +106,13 @@ def accepted(header: str) -> AcceptedTypes:
             events = max(events, quality)
         elif media == "multipart/mixed" and _is_subscription_spec(parameters):
             parts = max(parts, quality)
-        elif media == ARROW:
-            arrow = max(arrow, quality)
+        elif media in FILES and quality > file_quality:
+            file, file_quality = media, quality
     stream = PARTS if parts > events else EVENTS if events > 0 else None
-    if arrow > 0 and best is None:
+    if file is not None and best is None:
         # Errors are JSON.
         best = GRAPHQL_JSON
-    return AcceptedTypes(best, stream, events > max(best_quality, parts, arrow), arrow > 0)
+    return AcceptedTypes(best, stream, events > max(best_quality, parts, file_quality), file)
 
 
 def _is_subscription_spec(parameters: list[str]) -> bool:

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Send
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.gateway.protocols.negotiation import ARROW, BadRequestError
+from adalog.gateway.protocols.negotiation import FILES, BadRequestError
 from adalog.schema.request.errors import describe
 
 # Of what is sent at once.
@@ -48,7 +48,7 @@ async def send_answer(send: Send, status: int, body: Chunks, media: str, extra: 
     headers = [(name.encode(), value.encode()) for name, value in about.items()]
     size = sum(map(len, body))
     if status not in (204, 304):
-        headers.append((b"content-type", media.encode() + (b"" if media == ARROW else b"; charset=utf-8")))
+        headers.append((b"content-type", media.encode() + (b"" if media in FILES else b"; charset=utf-8")))
         headers.append((b"content-length", str(size).encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     if size <= _PIECE_BYTES:

@@ -138,6 +138,10 @@ class QueryResult:
         return JSON(await self.page.arrow())
 
     @strawberry.field
+    async def parquet(self) -> JSON:
+        return JSON(await self.page.parquet())
+
+    @strawberry.field
     async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
         pool, question = info.context.services.pool, self.result.question
         assert question is not None

@@ -1,4 +1,4 @@
-"""A query's result as an Arrow IPC stream that loses nothing: for the Python library, over HTTP.
+"""A query's result as an Arrow table that loses nothing, and as an IPC stream: for the Python library, over HTTP.
 
 Each column is as `Result.to_arrow` has it. A column from which values cannot be read back exactly has a companion
 with its values as TAGGED JSON. The schema's metadata has the types, the shape, the keys and the companions' places.
@@ -26,7 +26,7 @@ FIXED: Final = frozenset({"long", "ref", "double", "boolean", "instant"})
 TEXTS: Final = frozenset({"string", "keyword", "uuid", "uri"})
 
 
-class _Pieces:
+class Pieces:
     """A file of what is written to it, not copied: Arrow gives the buffers of columns themselves."""
 
     closed = False
@@ -58,8 +58,28 @@ class _Pieces:
             self._short.clear()
 
 
-def ipc_stream(result: Result, start: int, stop: int, take: Callable[[int], None]) -> list[bytes | memoryview]:
-    """Rows start..stop, in pieces. `take` is told of bytes before they are written, and may raise."""
+class ArrowStream:
+    """A `RowFile`: the stream, then the JSON. Readers of Arrow stop at the end of the stream."""
+
+    def __init__(self, table: pa.Table) -> None:
+        pieces = Pieces()
+        with pa.PythonFile(pieces, "w") as file, pa.ipc.new_stream(file, table.schema) as writer:
+            writer.write_table(table)
+        self._pieces = pieces.found
+
+    @property
+    def nbytes(self) -> int:
+        return sum(map(len, self._pieces))
+
+    def whole(self) -> list[bytes | memoryview]:
+        return self._pieces
+
+    def with_answer(self, answer: Sequence[bytes]) -> list[bytes | memoryview]:
+        return [*self._pieces, *answer]
+
+
+def row_table(result: Result, start: int, stop: int, take: Callable[[int], None]) -> pa.Table:
+    """Rows start..stop. `take` is told of the bytes of each column, and may raise."""
     shown: list[Any] = []
     tagged: list[Any] = []
     places: list[int | None] = []
@@ -80,11 +100,7 @@ def ipc_stream(result: Result, start: int, stop: int, take: Callable[[int], None
         "tagged": places,
     }
     names = [*(column.name for column in result.columns), *(f"tagged {number}" for number in range(len(tagged)))]
-    table = pa.table([*shown, *tagged], names=names).replace_schema_metadata({METADATA: orjson.dumps(about)})
-    pieces = _Pieces()
-    with pa.PythonFile(pieces, "w") as file, pa.ipc.new_stream(file, table.schema) as writer:
-        writer.write_table(table)
-    return pieces.found
+    return pa.table([*shown, *tagged], names=names).replace_schema_metadata({METADATA: orjson.dumps(about)})
 
 
 def _coded(result: Result, index: int, start: int, stop: int) -> tuple[Any, Any]:

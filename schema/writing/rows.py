@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+import pyarrow as pa
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.cost import few
-from adalog.schema.request.attachment import Attachment
+from adalog.schema.request.attachment import Attachment, RowFile
 from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
-from adalog.schema.writing.arrow import ipc_stream
+from adalog.schema.writing.arrow import ArrowStream, row_table
 from adalog.schema.writing.encoding import Encoding, encode_column, encode_maps, encode_rows
+from adalog.schema.writing.parquet import ParquetFile
 
 if TYPE_CHECKING:
     from adalog.executor.answer.result import Result
@@ -29,7 +31,7 @@ PART_BYTES: Final = 4 << 20
 # Below this many cells the event loop is not worth leaving.
 _INLINE_CELLS: Final = 4_000
 _INLINE_COLUMNS: Final = 100
-_ARROW_CELLS: Final = 400
+_FILE_CELLS: Final = 400
 _INLINE_BYTES: Final = 200_000
 
 # Of the pool's cost: about half a microsecond.
@@ -63,21 +65,29 @@ class Page:
 
     async def arrow(self) -> JsonChunks:
         """The rows as an Arrow IPC stream: the response's attachment, and null here, or base64 in a JSON string."""
-        attachment = self.attachment if self.attachment is not None and self.attachment.claim() else None
+        return await self._file("arrow", lambda table, _: ArrowStream(table))
 
-        def written(page: Page, take: Callable[[int], None]) -> JsonChunks:
-            pieces = ipc_stream(page.result, page.start, page.stop, page.budget.estimate().take)
+    async def parquet(self) -> JsonChunks:
+        """The same as a Parquet file."""
+        return await self._file("parquet", lambda table, cancel: ParquetFile(table, cancel.check))
+
+    async def _file(self, field: str, write: Callable[[pa.Table, Cancel], RowFile]) -> JsonChunks:
+        attachment = self.attachment if self.attachment is not None and self.attachment.claim(field) else None
+
+        def written(page: Page, cancel: Cancel) -> JsonChunks:
+            take = page.take or page.budget.take
+            file = write(row_table(page.result, page.start, page.stop, page.budget.estimate().take), cancel)
             if attachment is None:
-                text = b'"' + base64.b64encode(b"".join(pieces)) + b'"'
+                text = b'"' + base64.b64encode(b"".join(file.whole())) + b'"'
                 take(len(text))
                 return JsonChunks((text,))
-            take(sum(map(len, pieces)))
-            attachment.chunks = tuple(pieces)
+            take(file.nbytes)
+            attachment.file = file
             return JsonChunks((b"null",))
 
-        if (self.stop - self.start) * len(self.result.columns) > _ARROW_CELLS or self.result.pulled:
-            return await self._threaded(lambda page, _: written(page, page.take or page.budget.take))
-        return written(self, self.budget.take)
+        if (self.stop - self.start) * len(self.result.columns) > _FILE_CELLS or self.result.pulled:
+            return await self._threaded(written)
+        return written(self, Cancel())
 
     async def _make(self, build: Callable[[Page, Iterator[_Columns]], JsonChunks]) -> JsonChunks | orjson.Fragment:
         width = len(self.result.columns)

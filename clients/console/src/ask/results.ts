@@ -7,10 +7,10 @@ import { later } from "../parts/later.js";
 import { MomentContext, momentOf } from "../parts/moment.js";
 import { ZoneButton } from "../parts/time.js";
 import type { Answer } from "../server/answers.js";
-import { mode } from "../time/moment.js";
 import { openWhyNot } from "../why/open.js";
-import { answer, ended, failure, isRunning } from "./state.js";
-import { offered, view } from "./views.js";
+import { mode, view } from "./shown.js";
+import { answer, ended, failure, isRunning, nameShown } from "./state.js";
+import { offered } from "./views.js";
 
 const SaveMenu = later(async () => (await import("../files/menu.js")).SaveMenu);
 
@@ -63,6 +63,11 @@ function figures({ rows, basisT, stats }: Answer): string {
   return `${count} at t ${basisT} in ${elapsedMs.toFixed(1)} ms, ${engine.toLowerCase()}, cache ${cache.toLowerCase()}`;
 }
 
+function show(name: string): void {
+  view.value = name;
+  nameShown();
+}
+
 function Tabs({ views, current }: { views: ReturnType<typeof offered>; current: string | undefined }) {
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -70,7 +75,7 @@ function Tabs({ views, current }: { views: ReturnType<typeof offered>; current: 
     const next = step === undefined ? undefined : views.at((place + step) % views.length);
     if (!next) return;
     event.preventDefault();
-    view.value = next.name;
+    show(next.name);
     (event.currentTarget as HTMLElement).querySelector<HTMLElement>(`[data-view="${next.name}"]`)?.focus();
   };
   return html`
@@ -86,7 +91,7 @@ function Tabs({ views, current }: { views: ReturnType<typeof offered>; current: 
             aria-selected=${name === current}
             aria-controls="view"
             tabindex=${name === current ? 0 : -1}
-            onClick=${() => (view.value = name)}
+            onClick=${() => show(name)}
           >
             ${title}
           </button>

@@ -1,4 +1,4 @@
-/** What the page asks: the query, its arguments, the moment, and the answer. Parts of the page share these signals. */
+/** What the page asks: the query, its arguments, the moment, and the answer; the address names it. Parts of the page share these signals. */
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import type { Basis } from "@adalog/client";
@@ -9,6 +9,7 @@ import { formsOf } from "../editor/query.js";
 import { answerOf, type Answer, type As, type Question } from "../server/answers.js";
 import { attribute } from "../server/database.js";
 import { hashOf, name, parsed, place } from "../shell/route.js";
+import { mode, view } from "./shown.js";
 
 const FIRST = "[:find ?e ?a ?v\n :where [?e ?a ?v]\n :limit 100]";
 
@@ -67,9 +68,10 @@ export async function run({ isStep = false, isOpened = false }: Run = {}): Promi
   }
   const mine = (running = new AbortController());
   isRunning.value = true;
+  asked = question.value;
   // The address of a page that has not asked yet is not worth an entry.
   const isFirst = place.peek().parameters.get("query") === null;
-  name("ask", parameters(), { isNewEntry: !isStep && !isOpened && !isFirst });
+  nameAsked(!isStep && !isOpened && !isFirst);
   try {
     const found = await answerOf(question.value, mine.signal);
     if (mine !== running) return;
@@ -100,19 +102,43 @@ export function restore({ query: text, argsEdn, basis: moment }: Pick<Question, 
   void run();
 }
 
-/** What a link to this question holds. */
-function parameters(): Record<string, string | undefined> {
-  const given = question.value;
+/** The question that was run last: the text in the editor may have been edited since. */
+let asked: Question | undefined;
+/** What the page itself has put into the address last. */
+let named = "";
+
+/** What names a question in a link. */
+function parameters({ query: text, argsEdn, basis: moment, as: identity }: Question): Record<string, string | undefined> {
   return {
-    query: given.query,
-    args: given.argsEdn.some((each) => each !== "") ? JSON.stringify(given.argsEdn) : undefined,
-    basis: given.basis === undefined ? undefined : JSON.stringify(given.basis),
-    as: given.as === undefined ? undefined : JSON.stringify(given.as),
+    query: text,
+    args: argsEdn.some((each) => each !== "") ? JSON.stringify(argsEdn) : undefined,
+    basis: moment === undefined ? undefined : JSON.stringify(moment),
+    as: identity === undefined ? undefined : JSON.stringify(identity),
   };
 }
 
+/** What names the view of an answer in a link. */
+function shownParameters(): Record<string, string | undefined> {
+  return { view: view.peek() === "table" ? undefined : view.peek(), live: mode.peek() === "live" ? "true" : undefined };
+}
+
+function nameAsked(isNewEntry: boolean): void {
+  if (asked === undefined) return;
+  const given = { ...parameters(asked), ...shownParameters() };
+  named = hashOf("ask", given);
+  name("ask", given, { isNewEntry });
+}
+
+/** Names in the address how the answer is shown now; an entry of its own in the browser's history if that differs. */
+export function nameShown(): void {
+  if (asked === undefined) return;
+  asked = { ...asked, basis: basis.peek() };
+  nameAsked(true);
+}
+
+/** A link to the question in the editor, shown as it is now. */
 export function link(): string {
-  return new URL(hashOf("ask", parameters()), document.baseURI).href;
+  return new URL(hashOf("ask", { ...parameters(question.value), ...shownParameters() }), document.baseURI).href;
 }
 
 /** Opens the saved query that a link names. */
@@ -120,26 +146,42 @@ async function open(id: string): Promise<void> {
   try {
     const { readOne } = await import("./saved/store.js");
     const found = await readOne(id);
-    if (found) restore({ query: found.query, argsEdn: found.argsEdn, basis: undefined });
+    if (found) restore(found);
     else failure.value = new Error("There is no such saved query, or this identity does not see it.");
   } catch (error) {
     failure.value = error;
   }
 }
 
-/** Takes the question of the address over, and asks it. */
+/** Takes over what the address names: how the answer is shown, and the question, which is asked unless its answer is there. */
+function takeOver(given: URLSearchParams, text: string): void {
+  named = hashOf("ask", Object.fromEntries(given));
+  const found: Question = {
+    query: text,
+    argsEdn: parsed<string[]>(given.get("args")) ?? [],
+    basis: parsed<Basis>(given.get("basis")),
+    as: parsed<As>(given.get("as")),
+  };
+  const before = mode.value;
+  view.value = given.get("view") ?? "table";
+  mode.value = given.get("live") !== null ? "live" : found.basis === undefined ? "newest" : "asOf";
+  const isSame = asked !== undefined && hashOf("ask", parameters(asked)) === hashOf("ask", parameters(found));
+  // A stream or a comparison that ends leaves its own rows.
+  const isOfIt = before === "newest" || before === "asOf" || mode.value === "live";
+  const hasAnswer = isRunning.value || (answer.value !== undefined && failure.value === undefined && isOfIt);
+  if (isSame && hasAnswer) return;
+  query.value = text;
+  args.value = found.argsEdn;
+  basis.value = found.basis;
+  as.value = found.as;
+  void run({ isOpened: true });
+}
+
 effect(() => {
   const { page, parameters: given } = place.value;
   const text = given.get("query");
   const id = given.get("saved");
   if (page === "ask" && text === null && id !== null) void open(id);
-  if (page !== "ask" || text === null) return;
-  untracked(() => {
-    if (text === query.value && (isRunning.value || answer.value !== undefined) && link() === window.location.href) return;
-    query.value = text;
-    args.value = parsed<string[]>(given.get("args")) ?? [];
-    basis.value = parsed<Basis>(given.get("basis"));
-    as.value = parsed<As>(given.get("as"));
-    void run({ isOpened: true });
-  });
+  if (page !== "ask" || text === null || hashOf(page, Object.fromEntries(given)) === named) return;
+  untracked(() => takeOver(given, text));
 });

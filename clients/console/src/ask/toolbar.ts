@@ -26,7 +26,7 @@ async function format(): Promise<void> {
 async function share(): Promise<void> {
   try {
     await navigator.clipboard.writeText(link());
-    say("The link is copied: query, arguments and moment are in it.");
+    say("The link is copied: query, arguments, moment and view are in it.");
   } catch {
     say("This browser does not let the page copy; the address of the page is the link once the query has run.");
   }

@@ -1,6 +1,5 @@
 /** The views that an answer has beside its table. Each is loaded when it is first opened. */
 
-import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { invitesChart } from "../chart/columns.js";
 import { invitesGraph } from "../graph/elements.js";
@@ -22,9 +21,6 @@ export const VIEWS: readonly View[] = [
   { name: "graph", title: "Graph", isOffered: invitesGraph, component: later(async () => (await import("../graph/graph.js")).Graph) },
   { name: "plan", title: "Plan", isOffered: () => true, component: later(async () => (await import("../plan/plan.js")).Plan) },
 ];
-
-/** The name of the view that the reader has chosen. It stays chosen for the next answer. */
-export const view = signal("table");
 
 export function offered(answer: Answer): readonly View[] {
   return VIEWS.filter(({ isOffered }) => isOffered(answer));

@@ -1,8 +1,9 @@
 /** The bar between a question and its answer: which moment is shown. */
 
+import { mode, type Mode } from "../ask/shown.js";
 import { html } from "../parts/html.js";
 import { later } from "../parts/later.js";
-import { choose, mode, type Mode } from "./moment.js";
+import { choose } from "./moment.js";
 
 const MODES: readonly (readonly [Mode, string, string])[] = [
   ["newest", "Newest", "The newest state of the database"],

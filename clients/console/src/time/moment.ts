@@ -1,13 +1,10 @@
-/** Which moment the answer is of: the newest, an earlier one, two that are compared, or as it streams. */
+/** Chooses which moment the answer is of: the newest, an earlier one, two that are compared, or as it streams. */
 
-import { effect, signal, untracked } from "@preact/signals";
-import { answer, basis, run } from "../ask/state.js";
+import { effect, untracked } from "@preact/signals";
+import { mode, type Mode } from "../ask/shown.js";
+import { answer, basis, nameShown, run } from "../ask/state.js";
 
-export type Mode = "newest" | "asOf" | "changes" | "live";
-
-export const mode = signal<Mode>("newest");
-
-/** A link may name a moment. */
+/** What was asked before may name a moment. */
 effect(() => {
   if (basis.value !== undefined && mode.peek() !== "changes") mode.value = "asOf";
 });
@@ -19,5 +16,9 @@ export function choose(next: Mode): void {
   const wasOfOneMoment = before === "newest" || before === "asOf";
   const hasMoment = basis.peek() !== undefined;
   if (next === "newest" || next === "live") basis.value = undefined;
-  if (next === "newest" ? hasMoment || !wasOfOneMoment : next === "asOf" && !wasOfOneMoment) untracked(() => answer.value && void run());
+  const isAsked = next === "newest" ? hasMoment || !wasOfOneMoment : next === "asOf" && !wasOfOneMoment;
+  untracked(() => {
+    if (isAsked && answer.value) void run();
+    else nameShown();
+  });
 }

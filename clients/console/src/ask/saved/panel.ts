@@ -1,12 +1,13 @@
 /** Saved queries at the side: those that this identity sees, and a form that saves the one in the editor. */
 
+import type { Basis } from "@adalog/client";
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../parts/failure.js";
 import { html } from "../../parts/html.js";
 import { closeAside } from "../../parts/side.js";
 import { identity, isAdmin } from "../../server/database.js";
 import { go, hashOf } from "../../shell/route.js";
-import { question } from "../state.js";
+import { basis, question } from "../state.js";
 import { install, installation, isInstalled, readAll, remove, save, saved, type Saved } from "./store.js";
 
 export function SavedQueries() {
@@ -56,7 +57,8 @@ function SaveForm({ attempt }: { attempt: Attempt }) {
     const given = new FormData(form);
     const text = (name: string) => String(given.get(name) ?? "").trim();
     void attempt(async () => {
-      await save(question.peek(), text("name"), text("description"), given.has("shared"));
+      const { basis: moment, ...rest } = question.peek();
+      await save({ ...rest, ...(given.has("moment") ? { basis: moment } : {}) }, text("name"), text("description"), given.has("shared"));
       form.reset();
     }, "Saved.");
   };
@@ -64,6 +66,7 @@ function SaveForm({ attempt }: { attempt: Attempt }) {
     <form class="stack" aria-label="Save the query in the editor" onSubmit=${submit}>
       <label class="search">Name <input name="name" required maxlength="200" /></label>
       <label class="search">Description <input name="description" maxlength="2000" /></label>
+      ${basis.value && html`<label><input type="checkbox" name="moment" defaultChecked /> With its moment, ${momentText(basis.value)}</label>`}
       <label><input type="checkbox" name="shared" /> Every identity may see it</label>
       <div class="row"><button type="submit">Save the query</button></div>
     </form>
@@ -80,7 +83,11 @@ function Entry({ each, attempt }: { each: Saved; attempt: Attempt }) {
     <a href=${hashOf("ask", { saved: each.id })} onClick=${open}>${each.name}</a>
     ${each.description && html`<p class="note">${each.description}</p>`}
     <code>${each.query}</code>
-    <span class="note">${[each.owner, each.created && new Date(each.created).toLocaleString()].filter(Boolean).join(" · ")}</span>
+    <span class="note">${[each.basis && `as of ${momentText(each.basis)}`, each.owner, each.created && new Date(each.created).toLocaleString()].filter(Boolean).join(" · ")}</span>
     <button type="button" class="quiet small" aria-label=${`Delete ${each.name}`} onClick=${() => void attempt(() => remove(each), "Deleted.")}>Delete</button>
   </li>`;
+}
+
+function momentText({ t, asOf, ...rest }: Basis): string {
+  return t === undefined ? (asOf ?? JSON.stringify(rest)) : `t ${t}`;
 }

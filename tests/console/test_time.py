@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import needs_chromium
 from tests.console.axe import serious
 from tests.console.page import Console
 from tests.console.test_live import NAMES, THREE, marked, names, watch
-from tests.gateway.support import Gateway
+from tests.gateway.support import Gateway, gateway, served
 
 pytestmark = needs_chromium
 
@@ -58,6 +59,40 @@ def test_a_link_holds_the_moment(grown: Console) -> None:
     grown.browser.get(address)
     grown.wait(lambda: names(grown) == THREE)
     assert grown.one(".slider").get_attribute("value") == "2"
+
+
+DAYS = [f"2024-0{month}-15" for month in range(1, 10)]
+
+# The texts of the ticks in sight, and whether one lies over another or beside the slider.
+_TICKS = """
+const shown = [...document.querySelectorAll(".tick")].filter((each) => each.textContent && each.offsetParent);
+const boxes = shown.map((each) => each.getBoundingClientRect());
+const slider = document.querySelector(".slider").getBoundingClientRect();
+const isApart = boxes.every((box, i) => i === 0 || box.left > boxes[i - 1].right);
+const isWithin = boxes.every((box) => box.left >= slider.left && box.right <= slider.right);
+return [shown.map((each) => each.textContent), isApart && isWithin];
+"""
+
+
+@pytest.mark.parametrize(("width", "shown"), [(1900, [0, 1, 4, 6, 8]), (1280, [0, 4, 8]), (420, [0, 4, 8])])
+def test_a_few_dates_stand_below_the_slider(browser: Chrome, width: int, shown: list[int]) -> None:
+    instants = [f'{{:db/id "datomic.tx" :db/txInstant #inst "{day}T12:00:00Z"}}' for day in DAYS]
+    made = [f'[{each} {{:package/name "{day}"}}]' for each, day in zip(instants, DAYS, strict=True)]
+    with gateway(None, *made) as opened, served(opened.app) as address:
+        page = Console(browser, address)
+        before = browser.get_window_size()
+        browser.set_window_size(width, 900)
+        try:
+            page.open()
+            page.run(NAMES)
+            page.button("As of…").send_keys(Keys.ENTER)
+            page.wait(lambda: page.all(".tick"))
+            assert page.script(_TICKS) == [[DAYS[i] for i in shown], True]
+            assert page.one(".slider").accessible_name == "Transaction"
+            assert serious(page, ".moment") == []
+        finally:
+            browser.set_window_size(before["width"], before["height"])
+            browser.get("about:blank")
 
 
 def test_a_date_is_a_moment(grown: Console, packages: Gateway) -> None:

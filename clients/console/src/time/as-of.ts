@@ -10,6 +10,7 @@ import { localField } from "./dates.js";
 import { choose } from "./moment.js";
 import { PlayButton } from "./play-button.js";
 import { askAt } from "./stepping.js";
+import { Ticks } from "./ticks.js";
 import { TransactionTime } from "./transaction-time.js";
 import { transactionAt } from "./transactions.js";
 
@@ -30,17 +31,20 @@ export function AsOf() {
   return html`
     <div class="row as-of">
       <button type="button" class="quiet" aria-label="The transaction before" disabled=${t <= 0} onClick=${() => askAt(t - 1)}>◀</button>
-      <input
-        type="range"
-        class="slider"
-        aria-label="Transaction"
-        aria-valuetext=${`transaction ${t} of ${newest}`}
-        min="0"
-        max=${newest}
-        step="1"
-        value=${t}
-        onInput=${slide}
-      />
+      <div class="slider-box">
+        <input
+          type="range"
+          class="slider"
+          aria-label="Transaction"
+          aria-valuetext=${`transaction ${t} of ${newest}`}
+          min="0"
+          max=${newest}
+          step="1"
+          value=${t}
+          onInput=${slide}
+        />
+        <${Ticks} newest=${newest} />
+      </div>
       <button type="button" class="quiet" aria-label="The transaction after" disabled=${t >= newest} onClick=${() => askAt(t + 1)}>▶</button>
       <label>t <input type="number" class="t" aria-label="Transaction number" min="0" max=${newest} value=${t} onChange=${slide} /></label>
       <span class="note">of ${newest.toLocaleString()}</span>

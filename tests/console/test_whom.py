@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+from selenium.webdriver.common.keys import Keys
+
 from tests.chromium import needs_chromium
+from tests.console.axe import serious
 from tests.console.page import Console
 from tests.gateway.support import Gateway
 
@@ -54,7 +58,38 @@ def test_why_an_identity_sees_an_entity(console: Console, packages: Gateway) -> 
     console.button("Look").click()
     said = console.wait(lambda: console.all("[aria-label='Visibility of an entity'] .facts"))[0].text
     assert "Visible\nnothing" in said
-    assert "does not grant" in console.one("[aria-label='Visibility of an entity'] .policy").text
+    policy = console.one("[aria-label='Visibility of an entity'] .policy")
+    assert "does not grant" in policy.text
+    console.one("[role=status] .policy summary").send_keys(Keys.ENTER)
+    # The rule that does not hold, and its clause that no row passes.
+    tree = console.one("[role=tree][aria-label='Why members see packages does not grant']")
+    assert 'No row passes [(!= ?v "3.11")]' in tree.text
+    assert serious(console, ".whom") == []
+
+
+@pytest.mark.parametrize("width", [1280, 420])
+def test_what_a_policy_grants_opens_step_by_step(console: Console, packages: Gateway, width: int) -> None:
+    packages.database.transact(POLICIES)
+    console.browser.set_window_size(width, 900)
+    console.open("#/whom")
+    console.script("localStorage.clear()")
+    console.open("#/whom")
+    add_identity(console, "ada", "member")
+    console.one("[name=entity]").send_keys('[:package/name "sqlite3"]', Keys.ENTER)
+    console.one("[role=status] .policy summary").send_keys(Keys.ENTER)
+    tree = console.one("[role=tree][aria-label='Why members see packages grants']")
+    rule = console.one("[role=status] .policy [role=treeitem]")
+    assert "[(allow ?p)" in rule.text
+    rule.send_keys(Keys.ARROW_DOWN)
+    assert '"3.40.1"' in console.script("return document.activeElement.textContent")
+    # A datom of it opens its entity.
+    console.one("[role=status] .policy [role=treeitem] [role=treeitem] .ref").send_keys(Keys.ENTER)
+    console.wait(lambda: [each.text for each in console.all(".side .entity-name")] == ["sqlite3"])
+    assert tree.is_displayed()
+    assert serious(console, ".whom") == []
+    assert console.script("return document.documentElement.scrollWidth <= window.innerWidth")
+    assert console.messages() == []
+    console.browser.set_window_size(1280, 900)
 
 
 def test_a_change_of_policies_is_tried_and_committed(console: Console, packages: Gateway) -> None:

@@ -1,10 +1,13 @@
 /** Why an identity sees an entity, or does not: what each policy grants or refuses. */
 
-import type { Json } from "@adalog/client";
 import { useState } from "preact/hooks";
 import { Failure } from "../parts/failure.js";
 import { html } from "../parts/html.js";
+import { Tree, type TreeNode } from "../parts/tree.js";
 import { ask } from "../server/client.js";
+import { failureOf } from "../why/missing.js";
+import type { FailedRule, Step } from "../why/reason.js";
+import { applicationOf } from "../why/steps.js";
 import { identities } from "./identities.js";
 
 interface Reasons {
@@ -15,15 +18,27 @@ interface Reasons {
   readonly policies?: readonly PolicyReason[];
 }
 
-interface PolicyReason {
+/** Of a policy, or of what it says of one fact. */
+interface Reason {
+  readonly holds: boolean;
+  /** The rule that allows it. */
+  readonly derivation?: Pick<Step, "with" | "steps"> & { readonly rule: string };
+  readonly fails?: readonly FailedRule[];
+  readonly why?: string;
+}
+
+interface PolicyReason extends Reason {
   readonly policy: string;
   readonly effect: string;
   readonly attributes: readonly string[];
-  readonly holds: boolean;
-  readonly facts?: Json;
-  readonly derivation?: Json;
-  readonly fails?: Json;
-  readonly why?: string;
+  /** Where the rules of the policy are about facts, and not about whole entities. */
+  readonly facts?: readonly FactReason[];
+}
+
+interface FactReason extends Reason {
+  readonly attribute: string;
+  /** As EDN. */
+  readonly value: string;
 }
 
 const DOCUMENT = "query ($entity: EDN!, $as: AsInput!) { whyVisible(entity: $entity, as: $as) }";
@@ -68,26 +83,37 @@ function Found({ reasons: { everything, visible = [], hidden = [], policies = []
       <dt>Hidden</dt>
       <dd>${hidden.join(", ") || "nothing"}</dd>
     </dl>
-    ${policies.map(
-      ({ policy, effect, attributes, holds, ...details }) => html`<details class="policy" key=${policy}>
-        <summary><strong>${policy}</strong> <span class=${holds ? "good" : "bad"}>${verdict(effect, holds)}</span> <span class="note">${attributes.join(", ")}</span></summary>
-        <${Details} value=${details} />
-      </details>`,
-    )}
+    ${policies.map((each) => html`<${Policy} key=${each.policy} reason=${each} />`)}
   `;
+}
+
+function Policy({ reason }: { reason: PolicyReason }) {
+  const { policy, effect, attributes, holds, facts, why } = reason;
+  const roots = facts ? facts.map((each) => factOf(each, effect)) : nodesOf(reason);
+  return html`<details class="policy">
+    <summary><strong>${policy}</strong> <${Verdict} effect=${effect} holds=${holds} /> <span class="note">${attributes.join(", ")}</span></summary>
+    ${why && html`<p class="note">${why[0]?.toUpperCase()}${why.slice(1)}.</p>`}
+    ${roots.length > 0 && html`<${Tree} label=${`Why ${policy} ${verdict(effect, holds)}`} roots=${roots} />`}
+  </details>`;
+}
+
+/** What a derivation follows from, or the rules that do not hold. The server has no question that more could be asked of. */
+function nodesOf({ derivation, fails = [] }: Reason): readonly TreeNode[] {
+  return derivation ? [applicationOf(undefined, derivation.rule, derivation)] : fails.map(failureOf);
+}
+
+function factOf(reason: FactReason, effect: string): TreeNode {
+  const { attribute, value, holds, why } = reason;
+  const below = nodesOf(reason);
+  const content = html`<span class="kind">fact</span> <code>${attribute} ${value}</code> <${Verdict} effect=${effect} holds=${holds} />${why && html`<p class="note">${why}</p>`}`;
+  return { content, below: below.length > 0 ? () => below : undefined };
+}
+
+function Verdict({ effect, holds }: { effect: string; holds: boolean }) {
+  return html`<span class=${holds ? "good" : "bad"}>${verdict(effect, holds)}</span>`;
 }
 
 function verdict(effect: string, holds: boolean): string {
   if (effect === "require") return holds ? "is met" : "is not met";
   return holds ? "grants" : "does not grant";
-}
-
-/** A reason as nested lists: names of the server beside their values. */
-function Details({ value }: { value: Json | undefined }): unknown {
-  if (value === null || value === undefined) return null;
-  if (typeof value !== "object") return html`<code>${String(value)}</code>`;
-  const entries = Array.isArray(value) ? value.map((each, i) => [String(i + 1), each] as const) : Object.entries(value).filter(([, each]) => each !== null);
-  return html`<ul class="reasons">
-    ${entries.map(([name, each]) => html`<li key=${name}><span class="note">${name}</span> <${Details} value=${each} /></li>`)}
-  </ul>`;
 }

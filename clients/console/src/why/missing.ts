@@ -6,7 +6,7 @@ import { underlined } from "../editor/underlined.js";
 import { html, type Markup } from "../parts/html.js";
 import { Tree, type TreeNode } from "../parts/tree.js";
 import type { Question } from "../server/answers.js";
-import type { Failed } from "./reason.js";
+import type { Failed, FailedRule } from "./reason.js";
 
 export function Missing({ question, failed }: { question: Question; failed: Failed }) {
   const { clause, line, column, why, fails } = failed;
@@ -25,18 +25,19 @@ export function Missing({ question, failed }: { question: Question; failed: Fail
       ${isShown && html`<p class="note">It is underlined in the editor, at line ${line}, column ${column}.</p>`}
     </div>
     <${Values} values=${failed.with} />
-    ${fails !== undefined && fails.length > 0 && html`<h3>Why no rule of it holds</h3><${Tree} label="Rules that do not hold" roots=${fails.map(nodeOf)} />`}
+    ${fails !== undefined && fails.length > 0 && html`<h3>Why no rule of it holds</h3><${Tree} label="Rules that do not hold" roots=${fails.map(failureOf)} />`}
   `;
 }
 
-function nodeOf(failed: Failed & { readonly rule: string | null; readonly more?: boolean }): TreeNode {
+/** A rule that does not hold, and below its clause that no row passes the rules that do not hold there. */
+export function failureOf(failed: FailedRule): TreeNode {
   const { rule, why, clause, fails, more } = failed;
   const content: Markup = html`
     <span class="kind">rule</span> <code>${rule}</code>
     <p class="note">${why ?? (more ? "There is no space for more." : "No row passes ")}${clause && html`<code>${clause}</code>`}</p>
     <${Values} values=${failed.with} />
   `;
-  return { content, below: fails && fails.length > 0 ? () => fails.map(nodeOf) : undefined };
+  return { content, below: fails && fails.length > 0 ? () => fails.map(failureOf) : undefined };
 }
 
 function Values({ values = {} }: { values: Failed["with"] }) {

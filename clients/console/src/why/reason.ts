@@ -38,8 +38,13 @@ export interface Failed {
   readonly column?: number;
   readonly with?: Readonly<Record<string, string>>;
   /** For each rule of a call why it does not hold. */
-  readonly fails?: readonly (Failed & { readonly rule: string | null; readonly more?: boolean })[];
+  readonly fails?: readonly FailedRule[];
   readonly why?: string;
+}
+
+export interface FailedRule extends Failed {
+  readonly rule: string | null;
+  readonly more?: boolean;
 }
 
 export type Reason =

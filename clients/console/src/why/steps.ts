@@ -10,23 +10,28 @@ import { TX_BASE } from "../time/transactions.js";
 import { stepBelow } from "./deeper.js";
 import type { DatomReason, Step } from "./reason.js";
 
-export function nodesOf(question: Question, steps: readonly Step[]): TreeNode[] {
+/** `question`: asked again for steps that the answer had no space for; without it, they are not offered. */
+export function nodesOf(question: Question | undefined, steps: readonly Step[]): TreeNode[] {
   return steps.map((step) => nodeOf(question, step));
 }
 
-function nodeOf(question: Question, step: Step): TreeNode {
-  return { content: contentOf(step), below: belowOf(question, step) };
+/** A rule with the values that it holds for, and what it follows from. */
+export function applicationOf(question: Question | undefined, rule: string, { with: values, steps = [] }: Pick<Step, "with" | "steps">): TreeNode {
+  return { content: ruleOf(rule, values), below: () => nodesOf(question, steps), isOpen: true };
 }
 
-function belowOf(question: Question, step: Step): TreeNode["below"] {
-  const { steps, fact } = step;
+function nodeOf(question: Question | undefined, step: Step): TreeNode {
+  const below = belowOf(question, step);
+  const isCut = step.more && below === undefined;
+  return { content: html`${contentOf(step)}${isCut && html`<p class="note">There is no space for more.</p>`}`, below };
+}
+
+function belowOf(question: Question | undefined, step: Step): TreeNode["below"] {
+  const { steps, fact, rule } = step;
   if (steps !== undefined) {
-    const applied = nodesOf(question, steps);
-    if (step.rule === undefined || step.rule === null) return () => applied;
-    const rule: TreeNode = { content: ruleOf(step.rule, step.with), below: () => applied, isOpen: true };
-    return () => [rule];
+    return () => (rule === undefined || rule === null ? nodesOf(question, steps) : [applicationOf(question, rule, step)]);
   }
-  if (!step.more || !fact?.startsWith("(")) return undefined;
+  if (question === undefined || !step.more || !fact?.startsWith("(")) return undefined;
   return async () => {
     const found = await stepBelow(question, fact);
     const below = belowOf(question, { ...step, ...found });

@@ -33,10 +33,11 @@ export async function follow(signal: AbortSignal): Promise<void> {
 async function sample(signal: AbortSignal): Promise<void> {
   const headers = token.value ? { Authorization: `Bearer ${token.value}` } : {};
   const [metrics, ready] = await Promise.all([fetch("metrics", { headers, signal, cache: "no-store" }), fetch("readyz", { signal, cache: "no-store" })]);
+  readiness.value = (await ready.json()) as Record<string, unknown>;
+  // With permissions on, the metrics are for admins.
   if (!metrics.ok) throw new Error(await refusalOf(metrics));
   const now = { time: Date.now() / 1000, metrics: read(await metrics.text()) };
   moments.value = [...moments.value.filter(({ time }) => time > now.time - KEPT_SECONDS), now];
-  readiness.value = (await ready.json()) as Record<string, unknown>;
 }
 
 async function refusalOf(response: Response): Promise<string> {

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 from adalog.client.connecting import connect
-from adalog.client.database import Connection, CurrentDatabase, Database, LiveChanges
+from adalog.client.database import Connection, CurrentDatabase, Database
 from adalog.client.given import Entity
 from adalog.client.progress import Show
 from adalog.client.result import (
@@ -22,11 +22,14 @@ from adalog.client.result import (
     Explanation,
     ExportReport,
     ImportReport,
+    LiveChanges,
     PulledMap,
     Reason,
     Result,
     ResultList,
     TxReport,
+    live_html,
+    live_text,
 )
 from adalog.client.running import RUNNING, RunningCall
 
@@ -175,9 +178,8 @@ class AsyncCurrentDatabase(AsyncDatabase):
     def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> AsyncChanges:
         """As `CurrentDatabase.live`, for `async for`; it begins when the first event is asked for."""
         given = [_opened(each) for each in args]
-        changes = AsyncChanges(
-            partial(self._current.live, query, *given, resume=resume, from_t=from_t), self._changes.discard
-        )
+        begin = partial(self._current.live, query, *given, resume=resume, from_t=from_t)
+        changes = AsyncChanges(query, begin, self._changes.discard)
         self._changes.add(changes)
         return changes
 
@@ -228,7 +230,9 @@ class AsyncConnection(AsyncCurrentDatabase):
 class AsyncChanges(AsyncIterator[Change]):
     """The changes of a live query. `close`, or leaving its `async with`, ends it; so does cancelling its reader."""
 
-    def __init__(self, begin: Callable[[], LiveChanges], left: Callable[[AsyncChanges], None]) -> None:
+    def __init__(self, query: str, begin: Callable[[], LiveChanges], left: Callable[[AsyncChanges], None]) -> None:
+        self._query = query
+        self._latest: Change | None = None
         self._begin = begin
         self._left = left
         # Waiting for a change keeps its thread.
@@ -247,6 +251,7 @@ class AsyncChanges(AsyncIterator[Change]):
         if not isinstance(found, Change):
             await self.close()
             raise StopAsyncIteration
+        self._latest = found
         return found
 
     def _next(self) -> object:
@@ -269,6 +274,12 @@ class AsyncChanges(AsyncIterator[Change]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def __repr__(self) -> str:
+        return live_text(self._query, self._latest, is_closed=self._is_closed)
+
+    def _repr_html_(self) -> str:
+        return live_html(self._query, self._latest, is_closed=self._is_closed)
 
 
 class Connecting:

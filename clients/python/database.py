@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from html import escape
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -27,28 +25,23 @@ from adalog.client.given import (
 from adalog.client.progress import Show
 from adalog.client.result import (
     Attribute,
-    Change,
     Datom,
     Explanation,
     ExportReport,
     ImportReport,
+    LiveChanges,
     PulledMap,
     Reason,
     Result,
     ResultList,
     TxReport,
+    html_properties,
 )
 from adalog.client.values import to_edn
 from adalog.datalog.errors import invalid_argument, quoted, unavailable
 
 _FORMATS: Final = ("parquet", "edn")
 _INDEXES: Final = ("eavt", "aevt", "avet", "vaet")
-
-
-class LiveChanges(Iterator[Change], AbstractContextManager["LiveChanges"], Protocol):
-    """The changes of a live query; `close` ends it, also while another thread waits for the next."""
-
-    def close(self) -> None: ...
 
 
 class Backend(Protocol):
@@ -317,8 +310,7 @@ class Database:
         if os.getpid() == self._process:
             with refusing():
                 rows.append(("newest transaction", self._backend.newest()))
-        cells = (f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows)
-        return f"<table><tbody>{''.join(cells)}</tbody></table>"
+        return html_properties(rows)
 
 
 class CurrentDatabase(Database):

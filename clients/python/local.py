@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from adalog.client.database import LiveChanges
 from adalog.client.errors import refusing
 from adalog.client.given import Moment, TransactionText, User
 from adalog.client.progress import Show, StageProgress, told
@@ -22,6 +21,7 @@ from adalog.client.result import (
     Explanation,
     ExportReport,
     ImportReport,
+    LiveChanges,
     Reason,
     Result,
     ResultList,
@@ -188,7 +188,7 @@ class LocalBackend:
                 self._hub = Hub(self._pool)
             hub = self._hub
         with asking_as(_viewer(user)):
-            return LocalChanges(hub.live(query, self._given(args, Moment(user=user)), resume, from_t))
+            return LocalChanges(query, hub.live(query, self._given(args, Moment(user=user)), resume, from_t))
 
     # Files
 
@@ -299,27 +299,23 @@ class CodedAnswer:
             return _warnings((*self.told, *found, *self.pool.found_out(question, self.found.dropped)))
 
 
-class LocalChanges:
-    """As of `LiveChanges`."""
+class LocalChanges(LiveChanges):
+    """Of a hub in this process."""
 
-    def __init__(self, changes: Changes) -> None:
+    def __init__(self, query: str, changes: Changes) -> None:
+        super().__init__(query)
         self._changes = changes
-        self._columns: tuple[Column, ...] = ()
 
-    def __iter__(self) -> LocalChanges:
-        return self
-
-    def __next__(self) -> Change:
-        with refusing():
-            while True:
-                change = next(self._changes)
-                if change.kind != "PROGRESS":
-                    return self._shown(change)
+    def _next(self) -> Change:
+        while True:
+            change = next(self._changes)
+            if change.kind != "PROGRESS":
+                return self._shown(change)
 
     def _shown(self, change: LiveChange) -> Change:
         columns = None
         if change.columns is not None:
-            columns = self._columns = tuple(Column(each.name, each.type) for each in change.columns)
+            columns = tuple(Column(each.name, each.type) for each in change.columns)
         added = change.rows if change.rows is not None else change.added
         return Change(
             change.kind.value,
@@ -332,14 +328,8 @@ class LocalChanges:
             change.reason,
         )
 
-    def close(self) -> None:
+    def _end(self) -> None:
         self._changes.close()
-
-    def __enter__(self) -> LocalChanges:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _viewer(user: User | None) -> Viewer | None:

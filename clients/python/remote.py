@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import ipaddress
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -18,7 +17,6 @@ import orjson
 import pyarrow as pa
 
 from adalog.client.cancellable import cancellable_request, watch_connections
-from adalog.client.errors import refusing
 from adalog.client.given import Moment, TransactionText, User
 from adalog.client.progress import Show, StageProgress, told
 from adalog.client.protocol import (
@@ -41,6 +39,7 @@ from adalog.client.result import (
     Explanation,
     ExportReport,
     ImportReport,
+    LiveChanges,
     Reason,
     Result,
     ResultList,
@@ -233,7 +232,7 @@ class RemoteBackend:
         self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None, user: User | None
     ) -> RemoteChanges:
         variables = {"query": query, "args": _arguments(args), "resume": resume, "fromT": from_t, "as": _as(user)}
-        return RemoteChanges(self, variables)
+        return RemoteChanges(query, self, variables)
 
     # Files
 
@@ -423,17 +422,17 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
 assert TEXTS - {"string"} <= _READERS.keys()
 
 
-class RemoteChanges:
-    """As of `LiveChanges`: the events of a stream, which is asked for again where it was if it breaks off."""
+class RemoteChanges(LiveChanges):
+    """The events of a stream; a stream that breaks off is resumed after its last event."""
 
-    def __init__(self, backend: RemoteBackend, variables: Mapping[str, Any]) -> None:
+    def __init__(self, query: str, backend: RemoteBackend, variables: Mapping[str, Any]) -> None:
+        super().__init__(query)
         self._backend = backend
         self._variables = dict(variables)
-        self._closed = threading.Event()
         self._response: httpx.Response | None = None
         self._events = self._begin()
         # The first event, so that what is wrong with the query is raised where it is asked.
-        self._first: Change | None = self._next()
+        self._first: Change | None = self._received()
 
     def _begin(self) -> Iterator[httpx.Response | Answer]:
         events = self._backend.events(self._variables)
@@ -442,15 +441,11 @@ class RemoteChanges:
         self._response = response
         return events
 
-    def __iter__(self) -> RemoteChanges:
-        return self
-
-    def __next__(self) -> Change:
-        with refusing():
-            first, self._first = self._first, None
-            return self._next() if first is None else first
-
     def _next(self) -> Change:
+        first, self._first = self._first, None
+        return self._received() if first is None else first
+
+    def _received(self) -> Change:
         wait, until = _FIRST_WAIT, time.monotonic() + _AWAY
         while not self._closed.is_set():
             try:
@@ -473,16 +468,9 @@ class RemoteChanges:
                 return _change(event)
         raise StopIteration
 
-    def close(self) -> None:
-        self._closed.set()
+    def _end(self) -> None:
         if self._response is not None:
             self._response.close()
-
-    def __enter__(self) -> RemoteChanges:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _change(event: Answer) -> Change:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -11,6 +14,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from adalog.client.errors import refusing
 from adalog.client.reasons import reason_text
 from adalog.client.values import Keyword, column_of
 
@@ -171,15 +175,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         names = self.keys or [each.name for each in self.columns]
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        rows = (
-            "<tr>" + "".join(f"<td>{escape(shown_value(value))}</td>" for value in row) + "</tr>"
-            for row in self._rows(_SHOWN)
-        )
-        left = len(self) - _SHOWN
-        note = f"<p>{left:,} more rows</p>" if left > 0 else ""
-        warned = "".join(f"<p>Warning: {escape(each.message)}</p>" for each in self.warnings)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}{warned}"
+        return html_rows(names, self._rows(_SHOWN), len(self), "rows") + _html_warnings(self.warnings)
 
 
 def frames() -> ModuleType:
@@ -189,6 +185,26 @@ def frames() -> ModuleType:
 
 def shown_value(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+def html_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], count: int, noun: str) -> str:
+    """A table of the first `rows` of `count`, for a notebook."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(shown_value(value))}</td>" for value in row) + "</tr>" for row in rows
+    )
+    note = f"<p>{count - _SHOWN:,} more {noun}</p>" if count > _SHOWN else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def html_properties(properties: Iterable[tuple[str, Any]]) -> str:
+    """A table of names and values, for a notebook."""
+    cells = (f"<tr><th>{escape(name)}</th><td>{escape(shown_value(value))}</td></tr>" for name, value in properties)
+    return f"<table><tbody>{''.join(cells)}</tbody></table>"
+
+
+def _html_warnings(warnings: Iterable[ResultWarning]) -> str:
+    return "".join(f"<p>Warning: {escape(each.message)}</p>" for each in warnings)
 
 
 @dataclass(frozen=True)
@@ -206,6 +222,11 @@ class TxReport:
     def warnings(self) -> list[ResultWarning]:
         """What is allowed in the transaction and probably not meant."""
         return self.find_warnings()
+
+    def _repr_html_(self) -> str:
+        properties = [("transaction", self.t), ("instant", self.tx_instant), *self.tempids.items()]
+        datoms = html_rows(Datom._fields, self.datoms[:_SHOWN], len(self.datoms), "datoms")
+        return html_properties(properties) + datoms + _html_warnings(self.warnings)
 
 
 @dataclass(frozen=True)
@@ -296,3 +317,71 @@ class Change:
     columns: tuple[Column, ...] | None = None
     last: bool | None = None
     reason: str | None = None
+
+    def _repr_html_(self) -> str:
+        rows = [("+", *row) for row in self.added[:_SHOWN]]
+        rows += [("−", *row) for row in self.retracted[: _SHOWN - len(rows)]]
+        names = [] if self.columns is None else ["", *(each.name for each in self.columns)]
+        count = len(self.added) + len(self.retracted)
+        return f"<p>{escape(change_text(self))}</p>" + (html_rows(names, rows, count, "rows") if rows else "")
+
+
+class LiveChanges(Iterator[Change], AbstractContextManager["LiveChanges"]):
+    """The changes of a live query; `close` ends it, also while another thread waits for the next."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._latest: Change | None = None
+        self._closed = threading.Event()
+
+    def __next__(self) -> Change:
+        with refusing():
+            try:
+                self._latest = self._next()
+            except StopIteration:
+                self._closed.set()
+                raise
+        return self._latest
+
+    @abstractmethod
+    def _next(self) -> Change:
+        """Waits for the next change. Raises StopIteration after `close`."""
+
+    def close(self) -> None:
+        self._closed.set()
+        self._end()
+
+    @abstractmethod
+    def _end(self) -> None:
+        """Wakes the thread that waits for a change."""
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return live_text(self._query, self._latest, is_closed=self._closed.is_set())
+
+    def _repr_html_(self) -> str:
+        return live_html(self._query, self._latest, is_closed=self._closed.is_set())
+
+
+def change_text(change: Change) -> str:
+    """A change in one line."""
+    if change.kind == "RESET":
+        return f"RESET at transaction {change.basis_t}: {change.reason}"
+    rows = f"{len(change.added):,} added, {len(change.retracted):,} retracted"
+    return f"{change.kind} at transaction {change.basis_t}: {rows}"
+
+
+def live_text(query: str, latest: Change | None, *, is_closed: bool) -> str:
+    """A live query in one line, with the last change that was read."""
+    read = "nothing read" if latest is None else change_text(latest)
+    return f"<live query {query!r}, {read}{', closed' if is_closed else ''}>"
+
+
+def live_html(query: str, latest: Change | None, *, is_closed: bool) -> str:
+    """The same for a notebook."""
+    read = "none" if latest is None else change_text(latest)
+    return html_properties(
+        [("live query", query), ("last change read", read), ("state", "closed" if is_closed else "open")]
+    )

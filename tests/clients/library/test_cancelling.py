@@ -131,8 +131,10 @@ def test_a_reader_may_be_cancelled(kind: str) -> None:
             assert (await anext(changes)).added == []
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(anext(changes), 0.01)
+            assert repr(changes).endswith("SNAPSHOT at transaction 0: 0 added, 0 retracted, closed>")
             await db.transact([{"n/x": 1}])
             async with db.live("[:find ?x :where [_ :n/x ?x]]") as again:
+                assert "<td>none</td>" in again._repr_html_()
                 async for change in again:
                     assert change.added == [(1,)]
                     break

@@ -394,3 +394,32 @@ def test_notebooks(db: adalog.Connection) -> None:
     assert "newest transaction" in db._repr_html_()
     assert "<pre>" in db.explain("[:find ?t :where [_ :issue/title ?t]]")._repr_html_()
     assert "as_of=1" in repr(db.as_of(1))
+
+
+def test_transactions_and_changes_in_notebooks(db: adalog.Connection) -> None:
+    query = '[:find ?t :where [_ :issue/title ?t] [(not= ?t "<i>")]]'
+    with db.live(query) as changes:
+        assert repr(changes) == f"<live query {query!r}, nothing read>"
+        assert next(changes)._repr_html_() == "<p>SNAPSHOT at transaction 1: 0 added, 0 retracted</p>"
+        report = db.transact([{"db/id": "<a>", "issue/title": "<b>"}, {"issue/titel": "<i>"}])
+        shown = report._repr_html_()
+        assert f"<tr><th>transaction</th><td>{report.t}</td></tr>" in shown
+        assert f"<tr><th>&lt;a&gt;</th><td>{report.tempids['<a>']}</td></tr>" in shown
+        assert "<td>:issue/title</td><td>&lt;b&gt;</td>" in shown
+        assert "<td>:issue/titel</td><td>&lt;i&gt;</td>" in shown
+        assert "<a>" not in shown
+        assert "Warning: " in shown
+        change = next(changes)
+        assert "<tr><td>+</td><td>&lt;b&gt;</td></tr>" in change._repr_html_()
+        assert f"DELTA at transaction {report.t}: 1 added, 0 retracted" in repr(changes)
+        assert "[(not= ?t &quot;&lt;i&gt;&quot;)]" in changes._repr_html_()
+        assert "<td>open</td>" in changes._repr_html_()
+        db.transact([["db/retract", report.tempids["<a>"], "issue/title", "<b>"], {"issue/title": "<c>"}])
+        moved = next(changes)._repr_html_()
+        assert "<tr><td>−</td><td>&lt;b&gt;</td></tr>" in moved
+    assert "<td>closed</td>" in changes._repr_html_()
+    assert repr(changes).endswith(", closed>")
+    many = db.transact([{"issue/title": str(number)} for number in range(30)])._repr_html_()
+    assert "11 more datoms" in many
+    with db.live(query) as later:
+        assert "11 more rows" in next(later)._repr_html_()

@@ -180,7 +180,9 @@ class QueryEngine:
             cancel.expect(plan.cost + question.arguments_cost)
             values = Scratch(question.snapshot.codes, take=cancel.budget.take)
             run = QueryRun(values, cancel, self.means.strict, self.means.threads)
-            part = partial(self.compiler.compile_part, question, cancel=cancel)
+            # How high facts are follows from plans, and must not tell of sizes that are not all visible.
+            measured = question.unmeasured() if question.is_guarded else question
+            part = partial(self.compiler.compile_part, measured, cancel=cancel)
             return why(question, plan, cells, run, part)
 
     def entity_columns(self, question: Question, cancel: Cancel) -> tuple[int, ...]:

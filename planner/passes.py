@@ -66,7 +66,9 @@ def scope(query: ast.Query, context: PlanningContext) -> ScopedQuery:
     statistics = context.statistics
     schemas = statistics.is_ref, statistics.path_of
     magic = context.options.magic
-    tree = tree_of(query, context.relations, context.plan_inner, *schemas, linear=magic, narrow=magic)
+    tree = tree_of(
+        query, context.relations, context.plan_inner, *schemas, linear=magic and context.options.turn, narrow=magic
+    )
     return ScopedQuery(query, tree)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -45,11 +45,18 @@ class Bodies:
     ordered: bool = False
     plans: dict[Hashable, Plan] = field(default_factory=dict)
 
-    def rows(self, clauses: Sequence[ast.Clause], given: Row, most: int | None = None) -> list[dict[str, int]]:
-        """Rows of the variables for which clauses hold; `most`: no more than so many of them."""
+    def rows(
+        self, clauses: Sequence[ast.Clause], given: Row, most: int | None = None, heights: Collection[str] = ()
+    ) -> list[dict[str, int]]:
+        """Rows of the variables for which clauses hold; `most`: no more than so many of them. `heights`: of
+        variables that are heights, so that the highest is as low as it can be."""
+        limit = None if heights else most
         found = cautiously(
-            Options(), lambda options: self._ran(tuple(clauses), given, most, options), self.run.cancel
+            Options(), lambda options: self._ran(tuple(clauses), given, limit, options), self.run.cancel
         )
+        if heights and found.size > 1:
+            highest = np.max([found.columns[name] for name in heights], axis=0)
+            found = found.keep(highest == highest.min())
         columns = found.columns
         if self.ordered and most is not None and found.size > 1:
             order = sorted_rows(list(columns.values()), self.run.values, (), most, self.run.cancel)[:most]

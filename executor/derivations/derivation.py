@@ -4,7 +4,7 @@ from in their turn; or the first clause that no row passes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -57,6 +57,7 @@ class Derivations:
     measured: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, FactRows] = field(default_factory=dict)
     _left: int = _STEPS
+    _least: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         own = self.bodies
@@ -96,21 +97,25 @@ class Derivations:
         number = self.measured.get(name) if height is not None else None
         own = frozenset(each for each, other in self.measured.items() if other == number)
         within = RuleBody(source, own, above | {call})
-        lowest = height is not None and self._decoded(height) == 0
-        for rule in self._rules[name]:
+        # The lowest facts follow from rules outside the recursion, most of the others do not.
+        outside = height is not None and height == self._lowest(table_of(name, source))
+        for rule in sorted(self._rules[name], key=lambda rule: outside is any(_own_calls(rule.clauses, own))):
             given = _given(rule, codes)
             if given is None:
                 continue
             if height is not None:
-                # The least height is 0 where a rule outside the recursion says so, and only there.
-                if lowest is any(each.name in own for each in calls_in(rule.clauses)):
-                    continue
                 given[HEIGHT] = height
-            for row in self._rows(rule.clauses, given, within, 1 if own else _TRIED):
+            for row in self._rows(rule.clauses, given, within):
                 below = self.steps(rule.clauses, row, within)
                 if below is not None:
                     return {"rule": self.texts.at(rule.position), "with": self.shown(row), "steps": below}
         return None
+
+    def _lowest(self, table: str) -> int:
+        found = self._least.get(table)
+        if found is None:
+            found = self._least[table] = int(self.tables[table].columns[-1].min())
+        return found
 
     def _step(self, clause: ast.Clause, row: Row, within: RuleBody) -> Reason | None:
         said: Reason = {"clause": self.texts.at(clause.position), **_place(clause.position)}
@@ -144,7 +149,7 @@ class Derivations:
                 return {"absent": True}
             names = {*seen.intersection(names_in(branch.clauses, inside_not=True)), HEIGHT}
             given = {name: code for name, code in row.items() if name in names and code != NIL}
-            for found in self._rows(branch.clauses, given, within, 1 if within.own else _TRIED):
+            for found in self._rows(branch.clauses, given, within):
                 steps = self.steps(branch.clauses, found, within)
                 if steps is not None:
                     return {"branch": number, "with": self.shown(found), "steps": steps}
@@ -170,7 +175,7 @@ class Derivations:
         asked: ast.Clause = ast.RuleCall(clause.name, places, ast.Source(source))
         if table in self.tables:
             asked = ast.Pattern(ast.Source(table), (*places, ast.Var(HEIGHT)))
-        (found,) = self._over_tables.rows((asked,), given, 1)
+        (found,) = self._over_tables.rows((asked,), given, 1, (HEIGHT,) if table in self.tables else ())
         return (clause.name, source, tuple(found[name] for name in names)), found.get(HEIGHT)
 
     def _arguments(self, clause: ast.RuleCall, row: Row) -> list[int | None]:
@@ -181,14 +186,18 @@ class Derivations:
             for each in clause.args
         ]
 
-    def _rows(self, clauses: Sequence[ast.Clause], given: Row, within: RuleBody, most: int) -> list[dict[str, int]]:
-        """Rows of what a body binds, whose calls read tables."""
+    def _rows(self, clauses: Sequence[ast.Clause], given: Row, within: RuleBody) -> list[dict[str, int]]:
+        """Rows of what a body binds, whose calls read tables; the lowest one where calls have heights."""
         constants = {
             place: code for call in calls_in(clauses) for place, code in self.bodies.constants(call).items()
         }
         tabled = Tabled(self.tables, self._unmeasured, within.source, within.own, constants)
         asked = tabled.clauses(clauses)
-        return self._over_tables.rows(asked, {**given, **tabled.given}, most)
+        bound = names_in(asked)
+        heights = {height_of(call) for call in _own_calls(clauses, within.own)}.intersection(bound)
+        return self._over_tables.rows(
+            asked, {**given, **tabled.given}, 1 if within.own else _TRIED, sorted(heights)
+        )
 
     def _datom(self, clause: ast.Pattern, row: Row, source: str) -> Reason:
         """The datom that a pattern over a database matches; nothing for paths and lists."""
@@ -278,6 +287,10 @@ class Derivations:
                 failed = self.failing(rule.clauses, given, within)
                 found.append({**said, **(failed or {"why": "what holds of it leads back to itself"})})
         return found
+
+
+def _own_calls(clauses: Sequence[ast.Clause], own: Container[str]) -> Iterator[ast.RuleCall]:
+    return (call for call in calls_in(clauses) if call.name in own)
 
 
 def _given(rule: ast.Rule, codes: Sequence[int]) -> dict[str, int] | None:

@@ -20,9 +20,9 @@ from adalog.datalog.parsing.parser import RULES
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import sorted_rows
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.derivations.bodies import GIVEN, Bodies, PlanPart
+from adalog.executor.derivations.bodies import Bodies, PlanPart
 from adalog.executor.derivations.derivation import Derivations, Reason
-from adalog.executor.derivations.heights import Heights
+from adalog.executor.derivations.heights import measured
 from adalog.executor.derivations.tabled import table_of
 from adalog.executor.derivations.texts import Texts
 from adalog.executor.evaluation.caution import cautiously
@@ -34,7 +34,6 @@ from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
 from adalog.executor.question.inputs import Inputs, bind_inputs, numbered, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.model.plan import Options, Plan
-from adalog.planner.scope.outline import outline_of
 from adalog.store.values.layout import NIL
 from adalog.store.values.scalars import keyword
 
@@ -67,30 +66,37 @@ class _Asking:
 
     def reason(self, options: Options) -> Reason:
         query = self.question.query
-        heights = Heights.of(query)
+        recursive = measured(query)
         row = self._row()
-        bound = _given_by(query.inputs).union(self.plan.given, *map(bound_by, query.where))
-        given = {name: codes for name, codes in row.items() if name in bound and codes[0] != NIL}
-        differs = self._aggregates(given, options) if query.find.has_aggregates else None
+        own = _given_by(query.inputs)
+        known = {
+            name: codes
+            for name, codes in row.items()
+            if codes[0] != NIL and (name in own or any(name in bound_by(clause) for clause in query.where))
+        }
+        given = {name: codes for name, codes in known.items() if name not in own}
+        differs = self._aggregates(known, given, options) if query.find.has_aggregates else None
         names = dict.fromkeys((*row, *names_in(query.where)))
-        rows_of = _all_rows(heights.added(query), tuple(names))
-        plan, inputs = self._planned(rows_of, given, options)
+        plan, inputs = self._planned(_all_rows(query, tuple(names)), given, replace(options, turn=False))
         relations: Relations = inputs.relations
+        tables: dict[str, FactRows] = {}
         if plan.program.strata and inputs.start is not None:
-            relations = Fixpoint(plan, inputs, inputs.start, self.run).relations_read()
+            fixpoint = Fixpoint(plan, inputs, inputs.start, self.run, numbered=True)
+            relations = fixpoint.relations_read()
+            tables = _tables(fixpoint, recursive)
         rows = join_over(plan, inputs, relations, self.run, most=None, whole=True).rows
         rows = _equal(rows, {name: codes for name, codes in row.items() if name not in given})
         bodies = self._bodies(inputs)
         if not rows.size:
             columns = {} if inputs.start is None else dict(inputs.start.columns)
-            known = {name: int(codes[0]) for name, codes in columns.items() if name in names}
-            known |= {name: codes[0] for name, codes in given.items()}
-            failed = Derivations(bodies, self._texts).failing((*self._lists(), *query.where), known)
+            first = {name: int(codes[0]) for name, codes in columns.items() if name in names}
+            first |= {name: codes[0] for name, codes in known.items()}
+            failed = Derivations(bodies, self._texts).failing((*self._lists(), *query.where), first)
             apart = {"why": "each column is there, but no row has all of them"}
             return {"holds": False, **(failed or apart)}
         if differs is not None:
             return {"holds": False, "why": differs}
-        derivations = Derivations(bodies, self._texts, heights.measured, _tables(plan, relations, heights))
+        derivations = Derivations(bodies, self._texts, recursive, tables)
         witness = self._first(rows)
         steps = derivations.steps(query.where, witness)
         return {"holds": True, "rows": rows.size, "with": derivations.shown(witness), "steps": steps}
@@ -106,15 +112,9 @@ class _Asking:
             elif isinstance(element, ast.FindPull) and (entity := _entity_of(cell)) is not None:
                 given.setdefault(element.var.name, entity)
         query = self.question.query
-        sources = tuple(each for each in query.inputs if isinstance(each, ast.SourceInput))
-        wanted = tuple(ast.BindingInput(ast.ScalarBinding(ast.Var(name))) for name in given)
-        others = tuple(
-            each for each in query.inputs if not isinstance(each, ast.SourceInput) and not _binds(each, given)
-        )
-        outline = outline_of(replace(query, inputs=(*sources, *others, *wanted), args=()), self.question.relations)
-        unread = [None, *[UNBOUND] * (len(sources) + len(others) - 1), *given.values()]
-        pairs = list(zip(outline.query.inputs, unread, strict=True))
-        values = settled(outline, pairs, self.question.snapshot).args[-len(given) :] if given else ()
+        wanted = _scalars(given)
+        pairs = [(query.inputs[0], None), *zip(wanted, given.values(), strict=True)]
+        values = settled(self.question.outline, pairs, self.question.snapshot).args
         asked = replace(query, inputs=(query.inputs[0], *wanted), args=())
         bound = bind_inputs(
             replace(self.plan, query=asked, constants=()), values, self.question.snapshot, self.run.values
@@ -130,11 +130,12 @@ class _Asking:
             with suppress(AdalogError):
                 yield self.run.values.intern(keyword(value))
 
-    def _aggregates(self, given: Candidates, options: Options) -> str | None:
-        """How the row of a group differs from what is given, if there is one that differs."""
+    def _aggregates(self, known: Candidates, given: Candidates, options: Options) -> str | None:
+        """How the row of a group differs from what is known of it, if there is one that differs."""
         query = numbered(self.question.query, self.question.args)
         plan, inputs = self._planned(replace(query, order_by=(), limit=None, offset=0), given, options)
         rows = run_join(plan, inputs, self.run, most=None, whole=True).rows
+        rows = _equal(rows, {name: codes for name, codes in known.items() if name in rows.columns})
         result = shape_result(
             plan, rows, self.run.values, self.run.cancel, t=0, engine="", started=0.0, ordered=False
         )
@@ -150,30 +151,23 @@ class _Asking:
         return f"of this group {' and '.join(shown)}" if shown else None
 
     def _planned(self, query: ast.Query, given: Candidates, options: Options) -> tuple[Plan, Inputs]:
-        """The plan of a query in which some variables have values, and what it reads."""
+        """The plan of a query that is also given some variables, and what it reads."""
         question = self.question
-        args: tuple[Any, ...] = question.args
-        relations = question.relations
-        if given:
-            first = ast.Pattern(ast.Source(GIVEN), tuple(map(ast.Var, given)))
-            query = replace(
-                query, inputs=(*query.inputs, ast.SourceInput(GIVEN)), where=(first, *query.where), args=()
-            )
-            args, relations = (*args, ()), relations | {GIVEN}
-        sizes = sizes_of(query, args) | ({GIVEN: 1} if given else {})
-        plan = self.plan_part(query, dict.fromkeys(sorted(relations), 1) | sizes, options)
+        args = (*question.args, *[UNBOUND] * len(given))
+        query = replace(query, inputs=(*query.inputs, *_scalars(given)), args=())
+        sizes = sizes_of(query, args)
+        plan = self.plan_part(query, dict.fromkeys(sorted(question.relations), 1) | sizes, options)
         inputs = bind_inputs(plan, args, question.snapshot, self.run.values, self.run.cancel.check)
         inputs.databases = {**inputs.databases, **question.databases}
-        if given:
-            inputs.relations[GIVEN] = [
-                np.array(codes, np.int64) for codes in zip(*_combined(given.values()), strict=True)
-            ]
+        if given and inputs.start is not None:
+            readings = np.array(_combined(given.values()), np.int64)
+            columns = {name: np.repeat(column, len(readings)) for name, column in inputs.start.columns.items()}
+            inputs.start = Batch(len(readings), columns | dict(zip(given, readings.T.copy(), strict=True)))
         return plan, inputs
 
     def _bodies(self, inputs: Inputs) -> Bodies:
-        held = {name: columns for name, columns in inputs.relations.items() if name != GIVEN}
         rules, ordered = self.question.query.rules, self.question.is_guarded
-        return Bodies(rules, inputs.databases, dict(held), self.run, self.plan_part, ordered)
+        return Bodies(rules, inputs.databases, dict(inputs.relations), self.run, self.plan_part, ordered)
 
     def _lists(self) -> list[ast.Clause]:
         """What collections and relations of `:in` say, as clauses."""
@@ -202,20 +196,25 @@ class _Asking:
         return Texts({"": self.question.text} | ({} if rules is None else {RULES: rules}))
 
 
+def _scalars(names: Iterable[str]) -> tuple[ast.BindingInput, ...]:
+    return tuple(ast.BindingInput(ast.ScalarBinding(ast.Var(name))) for name in names)
+
+
 def _all_rows(query: ast.Query, names: Sequence[str]) -> ast.Query:
     """The query for all rows of its clauses."""
     find = ast.Find(tuple(ast.FindVar(ast.Var(name)) for name in names))
     return replace(query, find=find, with_=(), order_by=(), having=(), limit=None, offset=0)
 
 
-def _tables(plan: Plan, relations: Relations, heights: Heights) -> dict[str, FactRows]:
-    """The facts that a plan's rules derived, each with its least height."""
+def _tables(fixpoint: Fixpoint, recursive: Container[str]) -> dict[str, FactRows]:
+    """The facts that a plan's recursive rules derived, each with its height."""
     found: dict[str, list[list[Column]]] = {}
-    for each in plan.program.relations:
+    for each in fixpoint.plan.program.relations:
         name, _, source = each.rule.partition("@")
-        if name in heights.measured and not each.magic:
-            empty = [np.empty(0, np.int64)] * each.arity
-            found.setdefault(table_of(name, source or "$"), []).append(whole(relations[each.name]) or empty)
+        if name in recursive and not each.magic:
+            columns = whole(fixpoint.relations[each.name]) or [np.empty(0, np.int64)] * each.arity
+            columns = [*columns, fixpoint.round_of[each.name]]
+            found.setdefault(table_of(name, source or "$"), []).append(columns)
     return {
         name: FactRows([np.concatenate(column) for column in zip(*parts, strict=True)])
         for name, parts in found.items()
@@ -239,11 +238,6 @@ def _equal(rows: Batch, given: Candidates) -> Batch:
 def _given_by(inputs: Iterable[ast.Input]) -> frozenset[str]:
     bindings = (each.binding for each in inputs if isinstance(each, ast.BindingInput))
     return frozenset(each.name for binding in bindings for each in targets(binding) if isinstance(each, ast.Var))
-
-
-def _binds(each: ast.Input, names: Container[str]) -> bool:
-    binding = each.binding if isinstance(each, ast.BindingInput) else None
-    return binding is not None and any(isinstance(one, ast.Var) and one.name in names for one in targets(binding))
 
 
 def _entity_of(cell: GivenArgument) -> GivenArgument | None:

@@ -73,16 +73,23 @@ class StratumCounts:
 
 @dataclass
 class Fixpoint:
-    """One evaluation of a plan's program. `start`: the query's first batch, which its magic sets begin with."""
+    """One evaluation of a plan's program. `start`: the query's first batch, which its magic sets begin with.
+    `numbered`: fills `round_of`."""
 
     plan: Plan
     inputs: Inputs
     start: Batch
     run: QueryRun
+    numbered: bool = False
     relations: dict[str, Sequence[Column] | DerivedRelation] = field(init=False)
     counts: list[StratumCounts] = field(default_factory=list)
     dropped: dict[str, DroppedRows] = field(default_factory=dict)
     """By rules with aggregates, how many equal values fell together."""
+    round_of: dict[str, Column] = field(default_factory=dict)
+    """For each row of a relation without aggregates the round in which it came. Rounds are numbered through all
+    strata, so a fact follows from facts of earlier rounds."""
+    _ends: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    _round: int = 0
 
     def __post_init__(self) -> None:
         self.relations = dict(self.inputs.relations)
@@ -108,10 +115,19 @@ class Fixpoint:
                     self._count_dropped(relation, held, rules)
                     values, cancel = self.run.values, self.run.cancel
                     held = FactRows(aggregated_head(relation.aggregates, held.columns, values, cancel))
+                elif self.numbered and not relation.aggregates:
+                    self.round_of[relation.name] = _numbers(self._ends.pop(relation.name))
                 self.relations[relation.name] = DerivedRelation.of([held] if len(held) else [])
                 self.counts[-1].rows[relation.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
         return self.relations
+
+    def _number(self, sizes: Mapping[str, int]) -> None:
+        """Ends a round, after which relations have so many rows."""
+        if self.numbered:
+            for name, size in sizes.items():
+                self._ends.setdefault(name, []).append((self._round, size))
+            self._round += 1
 
     def binding(self, rank: dict[str, int]) -> Binding:
         return Binding(self.plan, self.inputs.databases, self.relations, self.run, rank=rank, derive=derived)
@@ -158,6 +174,7 @@ class Fixpoint:
                 read[leaf.relation].add(leaf.version)
         recursive = [RecursiveRule(each.plan.delta, each.run) for each in rules]
         for added in rounds(facts, recursive, self.run.cancel.check):
+            self._number({name: len(each) for name, each in facts.items()})
             if counts_first:
                 self.counts[-1].rounds.append(added)
             counts_first = True
@@ -173,6 +190,8 @@ class Fixpoint:
         if not stratum.recursive or not plain or not any(each.aggregates for each in stratum.relations):
             return {}
         fresh = {name: RowFacts(facts[name].arity, self.run.cancel) for name in plain}
+        for name in plain:
+            self._ends.pop(name, None)
         for name, each in facts.items():
             self.relations[name] = DerivedRelation.of(
                 fresh[name].parts(Version.RECENT) if name in plain else each.parts(Version.ALL),
@@ -203,6 +222,7 @@ class Fixpoint:
 
     def _close(self, closure: Closure, facts: Mapping[str, GrowingFacts]) -> None:
         self.counts[-1].rounds.append(sum(each.turn() for each in facts.values()))
+        self._number({name: len(each) for name, each in facts.items()})
         known = facts[closure.relation]
         assert isinstance(known, RowFacts)
         if not len(known):
@@ -211,9 +231,12 @@ class Fixpoint:
         trie = self._step(closure)
         starts = distinct(rows[closure.fixed])
         before = len(known)
-        if len(starts) < _MANY_STARTS:
+        if self.numbered or len(starts) < _MANY_STARTS:
             self.counts[-1].how = f"walked from {len(starts)} starting points"
-            known.follow(trie, 1 - closure.fixed, _WALKED_AT_ONCE)
+            frontiers: list[int] | None = [] if self.numbered else None
+            known.follow(trie, 1 - closure.fixed, _WALKED_AT_ONCE, frontiers)
+            for end in frontiers or ():
+                self._number({closure.relation: end})
         else:
             self.counts[-1].how = f"graph search from {len(starts):,} starting points"
             known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.run.cancel))
@@ -269,6 +292,12 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
     begins = np.repeat(starts, counts)
     graph.become(0)
     return [begins, ends] if fixed == 0 else [ends, begins]
+
+
+def _numbers(ends: Sequence[tuple[int, int]]) -> Column:
+    """The number of each row's round. `ends`: rounds, each with the number of rows after it."""
+    numbers, sizes = np.array(ends, np.int64).T
+    return np.repeat(numbers, np.diff(sizes, prepend=0))
 
 
 class _Rule:

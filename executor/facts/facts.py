@@ -281,14 +281,15 @@ class RowFacts:
         known = next((rows for rows in self.parts(Version.ALL) if len(rows) == count), None)
         return FactRows(self._store.range(0, count)) if known is None else known
 
-    def follow(self, step: Trie, moving: int, at_once: int) -> None:
-        """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z."""
+    def follow(self, step: Trie, moving: int, at_once: int, frontiers: list[int] | None = None) -> None:
+        """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z. `frontiers` takes
+        the number of rows before each frontier."""
         store = self._store
         if self._dense is not None:
             self._dense = None
             self._bits.become(0)
             store.index(0)
-        done = frontiers = 0
+        done = touched = 0
         over, limit = EMPTY, 0
         while done < store.count:
             self._cancel.check()
@@ -296,12 +297,12 @@ class RowFacts:
             store.reserve(room)
             if done >= limit:
                 # The few rows that the last transactions touched are written out for one frontier at a time.
-                frontiers += 1
-                if not step.levels or frontiers > _MOST_FRONTIERS:
-                    over, limit = step.over, MOST_ROWS
-                else:
-                    limit = store.count
-                    over = touched_rows(step, distinct(store.rows[moving, done:limit]))
+                touched += 1
+                apart = bool(step.levels) and touched <= _MOST_FRONTIERS
+                limit = store.count if apart or frontiers is not None else MOST_ROWS
+                over = touched_rows(step, distinct(store.rows[moving, done:limit])) if apart else step.over
+                if frontiers is not None:
+                    frontiers.append(limit)
             graph = *step.base.arrays, over.keys, over.offsets, over.values
             rows = store.table, store.rows, done, limit, store.count, store.count + room
             done, store.count = row_kernels.walk(*graph, moving, *rows, at_once, SEED)

@@ -24,12 +24,14 @@ class Engine(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Switches that change how a query is evaluated, never what it answers: the tests compare them. `cautious`:
+    """Switches that change how a query is evaluated, never what it answers: the tests compare them. `turn`: rules
+    may be turned around (`planner.rules.closure`), so that facts follow from others than the text says. `cautious`:
     calls that may refuse their arguments come last (`planner.order.caution`)."""
 
     reorder: bool = True
     project: bool = True
     magic: bool = True
+    turn: bool = True
     semi_naive: bool = True
     budget: int = 1 << 19
     cautious: bool = False

@@ -51,7 +51,7 @@ def plan_rules(tree: Tree, statistics: Statistics, options: Options) -> tuple[An
     made, found = _adorned(tree, statistics, options)
     rules: dict[str, Sequence[Branch]] = {**dict.fromkeys(made.relations, ()), **made.all_rules}
     relations = made.relations
-    if options.magic:
+    if options.magic and options.turn:
         relations, rules = from_seeds(relations, rules, made, found)
     rules = {name: list(map(_without_single_branches, branches)) for name, branches in rules.items()}
     body = without_single_branches(made.body)

@@ -19,6 +19,7 @@ from tests.support import pool_on
 SWITCHES = (
     Options(),
     Options(magic=False),
+    Options(turn=False),
     Options(semi_naive=False),
     Options(reorder=False),
     Options(project=False),

@@ -5,6 +5,7 @@ It sends nothing itself; the command line uses it, too.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -43,6 +44,19 @@ def events_of(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
         elif not line and kind:
             yield kind, data
             kind, data = "", ""
+
+
+def is_near(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def reads_certificates(scheme: str, host: str) -> bool:
+    """Whether a client of a server needs the certificates of authorities, which take 25 ms or more to read."""
+    return scheme != "http" or not is_near(host)
 
 
 def is_graphql(answer: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import ipaddress
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,9 @@ from adalog.client.protocol import (
     data_of,
     events_of,
     is_graphql,
+    is_near,
     json_bytes,
+    reads_certificates,
     request_body,
 )
 from adalog.client.result import (
@@ -120,10 +121,13 @@ class RemoteBackend:
             if not token.isascii() or not token.isprintable():
                 raise AdalogError(Code.UNAUTHENTICATED, "the token holds characters that no token has")
             headers["Authorization"] = f"Bearer {token}"
-        if _is_near(httpx.URL(self._url).host):
+        url = httpx.URL(self._url)
+        if is_near(url.host):
             # Compression would take longer than the way.
             headers["Accept-Encoding"] = "identity"
-        self._http = httpx.Client(headers=headers, timeout=httpx.Timeout(10, read=None))
+        self._http = httpx.Client(
+            headers=headers, timeout=httpx.Timeout(10, read=None), verify=reads_certificates(url.scheme, url.host)
+        )
         watch_connections(self._http)
         self._seen = 0
 
@@ -489,14 +493,6 @@ def _change(event: Answer) -> Change:
 
 def _rows(rows: Sequence[Any] | None) -> list[tuple[Any, ...]]:
     return [tuple(column_of(decode(row), "any")) for row in rows or ()]
-
-
-def _is_near(host: str) -> bool:
-    """Whether a host is this machine."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _arguments(args: Sequence[Any]) -> list[Any]:

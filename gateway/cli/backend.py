@@ -20,6 +20,7 @@ from adalog.client.protocol import (
     events_of,
     is_graphql,
     json_bytes,
+    reads_certificates,
     request_body,
 )
 from adalog.datalog.errors import AdalogError, Code, unavailable
@@ -120,7 +121,8 @@ class RemoteBackend:
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         try:
-            yield {"url": self._url, "headers": headers}
+            url = httpx.URL(self._url)
+            yield {"url": url, "headers": headers, "verify": reads_certificates(url.scheme, url.host)}
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise unavailable(

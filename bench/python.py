@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 import adalog
 from adalog.datalog.values import Keyword
+from adalog.executor.kernels import disk
 from adalog.store.database import Database
 from bench import folder, server
 from bench.line import Line
@@ -37,6 +39,10 @@ _ANSWER: Final = """import sys, adalog
 with adalog.connect(sys.argv[1]) as db:
     assert len(db.q('[:find ?v :where [?p :package/name "bash"] [?p :package/version ?v]]')) == 1"""
 
+_GROUPED: Final = """import sys, adalog
+with adalog.connect(sys.argv[1]) as db:
+    assert len(db.q('[:find ?s (count ?p) :where [?p :package/section ?s]]')) > 10"""
+
 
 def library(quick: bool, say: Callable[[str], None]) -> list[Line]:
     """Least of alternating rounds; light queries are medians of theirs."""
@@ -46,6 +52,9 @@ def library(quick: bool, say: Callable[[str], None]) -> list[Line]:
         _run(_ANSWER, str(data))
         seconds = min(_timed(lambda: _run(_ANSWER, str(data))) for _ in range(rounds))
         lines.append(_line("a new process: connect to the sample's folder, first answer", "s", seconds, bar=1.0))
+        lines.append(
+            _line("the very first answer after an installation, of groups", "s", _installed(data), bar=5.0)
+        )
     rows = _ROWS // 10 if quick else _ROWS
     table = _rows(rows)
     with folder.empty() as data:
@@ -71,10 +80,17 @@ def _line(title: str, unit: str, ours: float, against: str = "", theirs: float |
     return Line("python", title, unit, ours, against, theirs, **more)
 
 
-def _run(program: str, *arguments: str) -> str:
+def _run(program: str, *arguments: str, **environment: str) -> str:
+    command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+        command, capture_output=True, text=True, check=True, env={**os.environ, **environment}
     ).stdout
+
+
+def _installed(data: Path) -> float:
+    """Seconds of a new process for which no kernel was ever compiled."""
+    with folder.empty() as kernels:
+        return _timed(lambda: _run(_GROUPED, str(data), **{disk.VARIABLE: str(kernels)}))
 
 
 def _timed(work: Callable[[], object]) -> float:

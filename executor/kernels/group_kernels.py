@@ -48,18 +48,39 @@ def is_sorted(columns: Ints) -> bool:
     return sorted_by(columns, columns.shape[0])
 
 
+# Loops where NumPy has a function: what it has takes longer to compile than all the rest of a kernel.
+
+
+@kernel
+def unset(n: Any) -> Ints:
+    """int64[n] of -1."""
+    places = np.empty(n, np.int64)
+    for i in range(n):
+        places[i] = -1
+    return places
+
+
+@kernel
+def _span(column: Ints) -> tuple[int, int]:
+    """(the least of some codes, the greatest)."""
+    low = high = column[0]
+    for x in column:
+        low = min(low, x)
+        high = max(high, x)
+    return low, high
+
+
 @kernel
 def _by_place(columns: Ints, group: Ints, first: Ints) -> int:
     """Groups the rows without a hash where their last column's codes are dense; the number of groups, or -1."""
     k, n = columns.shape
     m = 0
     if k == 1 and n > 0:
-        low = columns[0].min()
-        high = columns[0].max()
+        low, high = _span(columns[0])
         # The difference of far apart codes wraps around: compare as unsigned.
         span = np.uint64(high) - np.uint64(low)
         if span < np.uint64(4 * n + 1024):
-            seen = np.full(np.int64(span) + 1, -1, np.int64)
+            seen = unset(np.int64(span) + 1)
             for i in range(n):
                 x = columns[0, i] - low
                 if seen[x] < 0:
@@ -71,10 +92,10 @@ def _by_place(columns: Ints, group: Ints, first: Ints) -> int:
     if k > 1 and n > 0 and sorted_by(columns, k - 1):
         # Rows come in runs that agree in all columns but the last: remember where each last value was seen, and
         # whether that was in this run.
-        low = columns[k - 1].min()
-        span = np.uint64(columns[k - 1].max()) - np.uint64(low)
+        low, high = _span(columns[k - 1])
+        span = np.uint64(high) - np.uint64(low)
         if span < np.uint64(4 * n + 1024):
-            seen = np.full(np.int64(span) + 1, -1, np.int64)
+            seen = unset(np.int64(span) + 1)
             run = 0
             for i in range(n):
                 if i > 0:
@@ -98,7 +119,7 @@ def table_for(n: int) -> Ints:
     size = 16
     while size < 2 * n:
         size <<= 1
-    return np.full(size, -1, np.int64)
+    return unset(size)
 
 
 @kernel

@@ -52,7 +52,7 @@ def is_sorted(columns: Ints) -> bool:
 
 
 @kernel
-def unset(n: Any) -> Ints:
+def _unset(n: Any) -> Ints:
     """int64[n] of -1."""
     places = np.empty(n, np.int64)
     for i in range(n):
@@ -80,7 +80,7 @@ def _by_place(columns: Ints, group: Ints, first: Ints) -> int:
         # The difference of far apart codes wraps around: compare as unsigned.
         span = np.uint64(high) - np.uint64(low)
         if span < np.uint64(4 * n + 1024):
-            seen = unset(np.int64(span) + 1)
+            seen = _unset(np.int64(span) + 1)
             for i in range(n):
                 x = columns[0, i] - low
                 if seen[x] < 0:
@@ -95,7 +95,7 @@ def _by_place(columns: Ints, group: Ints, first: Ints) -> int:
         low, high = _span(columns[k - 1])
         span = np.uint64(high) - np.uint64(low)
         if span < np.uint64(4 * n + 1024):
-            seen = unset(np.int64(span) + 1)
+            seen = _unset(np.int64(span) + 1)
             run = 0
             for i in range(n):
                 if i > 0:
@@ -119,7 +119,7 @@ def table_for(n: int) -> Ints:
     size = 16
     while size < 2 * n:
         size <<= 1
-    return unset(size)
+    return _unset(size)
 
 
 @kernel

@@ -13,16 +13,15 @@ from tests.gateway.support import Gateway
 from tests.permissions.issues import code, data, issues
 
 _STORE = Path(__file__).parents[2] / "clients" / "console" / "src" / "ask" / "saved" / "store.ts"
-_TEXTS = dict(
-    re.findall(r"^const (ATTRIBUTES|POLICIES) = `(.*?)`;", _STORE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-)
+_TEXTS = dict(re.findall(r"^const ([A-Z]+) = `(.*?)`;", _STORE.read_text("utf-8"), re.MULTILINE | re.DOTALL))
+_ATTRIBUTES = _TEXTS["ATTRIBUTES"].replace("${BASIS}", _TEXTS["BASIS"])
 TRANSACT = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
 NAMES = '{ q(query: "[:find [?n ...] :where [_ :console/name ?n]]") { value } }'
 
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Gateway]:
-    with issues(tmp_path, _TEXTS["ATTRIBUTES"], _TEXTS["POLICIES"]) as found:
+    with issues(tmp_path, _ATTRIBUTES, _TEXTS["POLICIES"]) as found:
         data(found, "bob", TRANSACT, tx=_saved(1, "bob", "own", "false"))
         data(found, "bob", TRANSACT, tx=_saved(2, "bob", "shared", "true"))
         data(found, "root", TRANSACT, tx=_saved(3, "root", "of root", "true"))

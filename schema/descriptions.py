@@ -87,7 +87,8 @@ TEXTS: Final = {
         "The report that `transact` would give now, with the policies for the client, or for `as`. Nothing is "
         "committed. What would refuse the transaction is the error."
     ),
-    "Query.dryRun(tx:)": "Transaction data, as of `transact`.",
+    "Query.dryRun(tx:)": "Transaction data, as of `transact`. Either it or `revert` is needed.",
+    "Query.dryRun(revert:)": "In place of `tx`, the number of a transaction that `revert` would undo.",
     "Query.dryRun(args:)": "Values for variables in `tx`, as `args` of `transact` has them.",
     "Query.whoami": "The client, as this server sees it.",
     "(query:)": "The query as EDN, e.g. `[:find ?e :in $ ?name :where [?e :user/name ?name]]`.",
@@ -137,6 +138,11 @@ TEXTS: Final = {
         'Transaction data, e.g. `[{"person/name": "Ada"}, ["db/add", 17, "person/born", 1815]]`. In the place '
         'of an entity a text is a tempid, ":status/open" an ident, and ["person/email", "a@b.org"] a lookup ref.'
     ),
+    "Mutation.revert": (
+        "Undoes a transaction by a new one: what it asserted goes, what it retracted comes back. Refused with "
+        "TX_CONFLICT, which says what came since, where that forbids it. Attributes stay declared."
+    ),
+    "Mutation.revert(t:)": "The number of the transaction to undo.",
     "Mutation.cancelQuery": (
         "Ends a query with CANCELLED for all that wait for its answer: for admins. False if there is none of this "
         "id on this server."

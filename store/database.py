@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, quoted, unavailable
 from adalog.datalog.values import Keyword
 from adalog.store.checkpoint.adoption import Adoption, PreparedImport, prepared, unfinished
 from adalog.store.checkpoint.checkpoint import MappedCheckpoint
@@ -33,7 +33,7 @@ from adalog.store.log.report import report_of
 from adalog.store.snapshot.entity_count import EntityCounter
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
-from adalog.store.snapshot.transaction_ids import check_moment, numbered
+from adalog.store.snapshot.transaction_ids import check_moment, number_of, numbered
 from adalog.store.sources import LogSource
 from adalog.store.state.head import Head
 from adalog.store.state.idempotency import check_key
@@ -41,6 +41,7 @@ from adalog.store.state.settings import WAITING, Evaluation, Evaluator, Transact
 from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
 from adalog.store.storage import ProcessGroup, Storage, in_folder, in_memory, on_server
 from adalog.store.transact.bulk import BulkData
+from adalog.store.transact.given.reversal import Reversal
 from adalog.store.transact.given.transactions import GivenText
 from adalog.store.transact.resolve import TransactionData, resolve, transaction_of
 from adalog.store.values import bootstrap
@@ -278,11 +279,13 @@ class Database:
             if number is not None:
                 check_moment(name, number)
         if moment is not None and moment > now.t:
-            raise AdalogError(
-                Code.BASIS_FUTURE, f"t = {moment} is not reached yet: the newest transaction is {now.t}"
-            )
+            raise self._not_reached(moment)
         key = (now.t if moment is None else moment, since or 0, history, now.origin.applied)
         return now if key == now.key else self._view(now, key)
+
+    def _not_reached(self, t: int) -> AdalogError:
+        newest = self._snapshot.t
+        return AdalogError(Code.BASIS_FUTURE, f"t = {t} is not reached yet: the newest transaction is {newest}")
 
     def _view(self, now: Snapshot, key: tuple[int, int, bool, str]) -> Snapshot:
         with self._past_lock:
@@ -356,6 +359,22 @@ class Database:
     def with_values(self, tx: str, args: Mapping[str, Any]) -> TransactionData:
         """EDN text with values for some of its variables, to be submitted. Raises as `GivenText.of`."""
         return GivenText.of(tx, args, self._setting.limits)
+
+    def reversal(self, t: int) -> TransactionData:
+        """What undoes transaction t, to be submitted: its forms are made for the state that they are applied to.
+
+        Raises ARG_INVALID and BASIS_FUTURE for a number that no transaction has, BACKEND_UNAVAILABLE.
+        """
+        if type(t) is not int:
+            raise invalid_argument(f"t is the number of a transaction, not {quoted(t)}")
+        t = number_of(t)
+        check_moment("t", t)
+        report = next(self.transactions(t, t + 1, 1), None)
+        if report is None and t == 0:
+            raise invalid_argument("t = 0 is the empty database; the first transaction is 1")
+        if report is None:
+            raise self._not_reached(t)
+        return Reversal(report)
 
     def transact(
         self, tx: TransactionData, *, expected_basis_t: int | None = None, idempotency_key: str | None = None

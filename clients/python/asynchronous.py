@@ -175,6 +175,13 @@ class AsyncCurrentDatabase(AsyncDatabase):
         )
         return await self._threads.run(work)
 
+    async def revert(
+        self, t: int, *, expected_basis_t: int | None = None, idempotency_key: str | None = None
+    ) -> TxReport:
+        """As `CurrentDatabase.revert`. Cancelling the task does not undo what is on its way to the disk."""
+        work = partial(self._current.revert, t, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key)
+        return await self._threads.run(work)
+
     def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> AsyncChanges:
         """As `CurrentDatabase.live`, for `async for`; it begins when the first event is asked for."""
         given = [_opened(each) for each in args]

@@ -69,6 +69,9 @@ class Backend(Protocol):
         idempotency_key: str | None,
         user: User | None,
     ) -> TxReport: ...
+    def revert(
+        self, t: int, expected_basis_t: int | None, idempotency_key: str | None, user: User | None
+    ) -> TxReport: ...
     def live(
         self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None, user: User | None
     ) -> LiveChanges: ...
@@ -359,6 +362,23 @@ class CurrentDatabase(Database):
         with refusing():
             data = transaction_given(tx, args)
             return self._own().transact(data, expected_basis_t, idempotency_key, self._moment.user)
+
+    def revert(
+        self, t: int, *, expected_basis_t: int | None = None, idempotency_key: str | None = None
+    ) -> TxReport:
+        """Undoes transaction `t` by a new one: what it asserted goes, what it retracted comes back, and attributes
+        stay declared. Raises TX_CONFLICT, which says what came since, where that forbids it.
+
+        >>> import adalog
+        >>> with adalog.connect(":memory:") as db:
+        ...     _ = db.transact([{"db/id": 1, "n/x": 1}])
+        ...     t = db.transact([{"db/id": 1, "n/x": 2}]).t
+        ...     _ = db.revert(t)
+        ...     db.q("[:find ?x . :where [1 :n/x ?x]]").value
+        1
+        """
+        with refusing():
+            return self._own().revert(t, expected_basis_t, idempotency_key, self._moment.user)
 
     def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> LiveChanges:
         """The answer to a query and then its changes, as they are made. resume: that of the last change seen.

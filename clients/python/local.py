@@ -162,8 +162,19 @@ class LocalBackend:
         idempotency_key: str | None,
         user: User | None,
     ) -> TxReport:
+        data = GivenForms(tx) if isinstance(tx, tuple) else self._data(tx)
+        return self._submitted(data, expected_basis_t, idempotency_key, user)
+
+    def revert(
+        self, t: int, expected_basis_t: int | None, idempotency_key: str | None, user: User | None
+    ) -> TxReport:
+        return self._submitted(self._database.reversal(t), expected_basis_t, idempotency_key, user)
+
+    def _submitted(
+        self, data: TransactionData, expected_basis_t: int | None, idempotency_key: str | None, user: User | None
+    ) -> TxReport:
         report = self._database.submit(
-            GivenForms(tx) if isinstance(tx, tuple) else self._data(tx),
+            data,
             expected_basis_t=expected_basis_t,
             idempotency_key=idempotency_key,
             viewer=_viewer(user),

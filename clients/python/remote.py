@@ -97,6 +97,9 @@ _TRANSACT_JSON: Final = f"""mutation ($tx: [JSON!]!, $expectedBasisT: Long, $ide
     $as: AsInput) {{
   transactJson(tx: $tx, {_CONDITIONS}, as: $as) {{ {_REPORT} }}
 }}"""
+_REVERT: Final = f"""mutation ($t: Long!, $expectedBasisT: Long, $idempotencyKey: String, $as: AsInput) {{
+  revert(t: $t, {_CONDITIONS}, as: $as) {{ {_REPORT} }}
+}}"""
 _LIVE: Final = """subscription ($query: EDN!, $args: [JSON!], $resume: String, $fromT: Long, $as: AsInput) {
   live(query: $query, args: $args, resume: $resume, fromT: $fromT, encoding: TAGGED, as: $as) {
     kind basisT resume columns { name type } rows added retracted last reason
@@ -222,6 +225,15 @@ class RemoteBackend:
             given = {"tx": tx.text, "args": _values(tx)}
             document = _TRANSACT if user is None else _TRANSACT_AS
             report = self._ask(document, variables | given, writes=True)["transact"]
+        return self._reported(report)
+
+    def revert(
+        self, t: int, expected_basis_t: int | None, idempotency_key: str | None, user: User | None
+    ) -> TxReport:
+        variables = {"t": t, "expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key, "as": _as(user)}
+        return self._reported(self._ask(_REVERT, variables, writes=True)["revert"])
+
+    def _reported(self, report: Mapping[str, Any]) -> TxReport:
         warnings = _warnings(report["warnings"])
         return TxReport(
             self._saw(int(report["t"])),

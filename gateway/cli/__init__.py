@@ -1,5 +1,5 @@
-"""The command line: `adalog serve query live pull attributes schema policies repl transact explain why import
-stream export backup restore check sample settings completion`.
+"""The command line: `adalog serve query live pull attributes schema policies repl transact revert explain why
+import stream export backup restore check sample settings completion`.
 
 Every option can be set as ADALOG_<OPTION>, or in a file. A command imports what it needs when it runs, so that help
 and completion are quick.
@@ -16,7 +16,7 @@ from adalog.gateway.cli.policies.commands import policies
 from adalog.gateway.cli.read_commands import attributes, explain, live, pull, query, schema, why
 from adalog.gateway.cli.serve_commands import serve, settings
 from adalog.gateway.cli.shell.command import completion, repl
-from adalog.gateway.cli.write_commands import sample, transact
+from adalog.gateway.cli.write_commands import revert, sample, transact
 from adalog.store.files.formats import RELEASE
 
 
@@ -34,7 +34,7 @@ def main() -> None:
 for _command in (
     *(serve, settings),
     *(query, explain, why, pull, attributes, schema, live, policies, repl),
-    *(transact, sample),
+    *(transact, revert, sample),
     *(import_, stream, export),
     *(backup, restore, check),
     completion,

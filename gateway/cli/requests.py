@@ -20,6 +20,7 @@ from adalog.gateway.settings.location import shown_data
 from adalog.gateway.settings.sources import SettingsRead, secret_names
 from adalog.schema.writing.encoding import decode
 from adalog.store.files.addresses import without_secrets
+from adalog.store.values.attribute import TX_BASE
 
 _WARNINGS = "warnings { code message line column }"
 _ASKED = """$query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $engine: Engine,
@@ -52,14 +53,23 @@ _PULL = """query (
 _ATTRIBUTES = """{
   attributes { ident valueType cardinality unique isComponent doc datomCount }
 }"""
-_TRANSACT = f"""mutation ($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $whole: Boolean!) {{
-  transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey) {{
-    t
+_REPORT = f"""t
     basisBefore
     txInstant
     tempids
     datoms {{ e @include(if: $whole) a @include(if: $whole) v @include(if: $whole) t @include(if: $whole) added }}
-    {_WARNINGS}
+    {_WARNINGS}"""
+_TRANSACT = f"""mutation ($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $whole: Boolean!) {{
+  report: transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey) {{
+    {_REPORT}
+  }}
+}}"""
+_REVERT = f"""mutation ($revert: Long!, $whole: Boolean!) {{ report: revert(t: $revert) {{
+    {_REPORT}
+  }}
+}}"""
+_DRY_REVERT = f"""query ($revert: Long!, $whole: Boolean!) {{ report: dryRun(revert: $revert) {{
+    {_REPORT}
   }}
 }}"""
 
@@ -218,7 +228,28 @@ def _plain(value: Any) -> Any:
 
 def run_transact(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple[str, list[ShownWarning]]:
     """Applies a transaction; what to say about it, and what is suspicious about it."""
-    report = backend.execute(_TRANSACT, {**variables, "whole": form == "json"})["data"]["transact"]
+    return _reported(backend, _TRANSACT, variables, form)
+
+
+def run_revert(backend: Backend, t: int, form: str, *, dry_run: bool) -> tuple[str, list[ShownWarning]]:
+    """The same of undoing transaction t. dry_run: nothing is applied, and the text says what would come and go."""
+    document = _DRY_REVERT if dry_run else _REVERT
+    if not dry_run or form == "json":
+        return _reported(backend, document, {"revert": t}, form)
+    report = backend.execute(document, {"revert": t, "whole": True})["data"]["report"]
+    own = TX_BASE + report["t"]
+    lines = [
+        f"{'+' if datom['added'] else '-'} {datom['e']} {datom['a']} {orjson.dumps(datom['v']).decode()}"
+        for datom in report["datoms"]
+        if datom["e"] != own
+    ]
+    return "\n".join(lines), warned(report["warnings"])
+
+
+def _reported(
+    backend: Backend, document: str, variables: Mapping[str, Any], form: str
+) -> tuple[str, list[ShownWarning]]:
+    report = backend.execute(document, {**variables, "whole": form == "json"})["data"]["report"]
     if form == "json":
         return _indented(report), warned(report["warnings"])
     added = sum(datom["added"] for datom in report["datoms"])

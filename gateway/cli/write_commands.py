@@ -1,4 +1,4 @@
-"""The commands that write what they are given: `adalog transact sample`."""
+"""The commands that write what they are given: `adalog transact revert sample`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,29 @@ def transact(tx: Text, where: Target, expected_basis_t: int | None, idempotency_
         from adalog.gateway.cli.requests import run_transact
 
         report, warnings = run_transact(backend, variables, form)
+    out.out(report, highlight=False)
+    output.print_warnings(warnings, err)
+
+
+@click.command()
+@where_options
+@option("--dry-run", is_flag=True, help="Say what would come and go, and change nothing.")
+@format_option("text", "json")
+@click.argument("t", type=click.IntRange(1))
+def revert(t: int, where: Target, dry_run: bool, form: str) -> None:
+    """Undo transaction T by a new one.
+
+    What T asserted goes, what it retracted comes back. It is refused if something that came since forbids it.
+
+    \b
+        adalog revert --dry-run 17
+    """
+    from adalog.gateway.cli.output import formats as output
+
+    with told(), where.backend(reads=dry_run) as backend, output.working("undoing the transaction", err):
+        from adalog.gateway.cli.requests import run_revert
+
+        report, warnings = run_revert(backend, t, form, dry_run=dry_run)
     out.out(report, highlight=False)
     output.print_warnings(warnings, err)
 

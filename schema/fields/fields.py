@@ -474,20 +474,28 @@ class QueryFields:
     async def dry_run(
         self,
         info: Info,
-        tx: EDN,
+        tx: EDN | None = None,
         args: JSON | None = None,
+        revert: Long | None = None,
         encoding: Encoding | None = Encoding.PLAIN,
         timeout_ms: int | None = None,
         as_: As = None,
     ) -> types.TxReportType:
         context = info.context
         services, visible = context.services, visible_as(context, as_)
+        database = services.database
+        if tx is not None and revert is None:
+            given = partial(transaction_data, database, tx, args)
+        elif revert is not None and tx is None:
+            given = partial(database.reversal, revert)
+        else:
+            raise invalid_argument("give tx or revert, and not both")
 
         def run(cancel: Cancel) -> TxReport:
-            return visible.dry_run(transaction_data(services.database, tx, args), cancel)
+            return visible.dry_run(given(), cancel)
 
         within = _within(timeout_ms, services.limits.timeout_ms)
-        report = await services.pool.threaded(within, run, _TX_CHARACTER_COST * len(tx))
+        report = await services.pool.threaded(within, run, _TX_CHARACTER_COST * len(tx or ""))
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
     @strawberry.field
@@ -531,6 +539,22 @@ class MutationFields:
         data = await _read_briefly(tx, partial(json_forms, tx))
         viewer = viewer_given(as_)
         report = await transacted(info.context.services, data, expected_basis_t, idempotency_key, viewer)
+        return types.tx_report(report, encoding or Encoding.PLAIN)
+
+    @strawberry.mutation
+    async def revert(
+        self,
+        info: Info,
+        t: Long,
+        expected_basis_t: Long | None = None,
+        idempotency_key: str | None = None,
+        encoding: Encoding | None = Encoding.PLAIN,
+        as_: As = None,
+    ) -> types.TxReportType:
+        services = info.context.services
+        # Read from the log.
+        data = await elsewhere(lambda _: services.database.reversal(t))
+        report = await transacted(services, data, expected_basis_t, idempotency_key, viewer_given(as_))
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
     @strawberry.mutation

@@ -47,6 +47,22 @@ def test_the_report_is_that_of_the_transaction_and_nothing_is_kept(numbers: Gate
     assert (done["t"], done["basisBefore"]) == (tried["t"], tried["basisBefore"])
 
 
+def test_undoing_can_be_tried(numbers: Gateway) -> None:
+    numbers.database.transact("[[:db/add 1 :n/value 20]]")
+    document = "query($tx: EDN, $t: Long) { dryRun(tx: $tx, revert: $t) { t datoms { a v added } } }"
+    tried = numbers.data(document, t=2)["dryRun"]
+    assert _changes(tried) == [(":n/value", 20, False), (":n/value", 10, True)]
+    assert numbers.database.snapshot().t == 2
+    done = numbers.data("mutation($t: Long!) { revert(t: $t) { t datoms { a v added } } }", t=2)["revert"]
+    assert (done["t"], _changes(done)) == (3, _changes(tried))
+    assert numbers.error(document, t=2)["extensions"]["code"] == "TX_CONFLICT"
+    for arguments in ({}, {"tx": "[]", "t": 2}):
+        error = numbers.error(document, **arguments)
+        assert (error["extensions"]["code"], error["message"]) == (
+            "ARG_INVALID", "give tx or revert, and not both",
+        )  # fmt: skip
+
+
 def test_refusals_say_where(numbers: Gateway) -> None:
     error = numbers.error(DOCUMENT, tx="[[:db/add 1 :n/value 1]\n [:db/add 1 :n/value :x]]")
     assert error["extensions"]["code"] == "TX_INVALID"

@@ -158,6 +158,20 @@ def test_moments(db: adalog.Connection) -> None:
     assert db.q(TITLES).value == ["new"]
 
 
+def test_transactions_are_undone(db: adalog.Connection) -> None:
+    db.transact([{"db/id": 1, "issue/title": "old"}])
+    t = db.transact([{"db/id": 1, "issue/title": "new", "issue/status": "open"}]).t
+    undone = db.revert(t, expected_basis_t=t, idempotency_key="once")
+    assert undone == db.revert(t, expected_basis_t=t, idempotency_key="once")
+    assert db.pull("[:issue/title :issue/status]", 1) == {":issue/title": "old"}
+    error = refused(db.revert, t)
+    assert (error.code, error.retryable, error.line) == ("TX_CONFLICT", False, None)
+    assert f"since transaction {undone.t}" in str(error)
+    assert db.revert(undone.t).t == undone.t + 1
+    assert db.pull("[:issue/title :issue/status]", 1) == {":issue/title": "new", ":issue/status": ":open"}
+    assert [refused(db.revert, each).code for each in (99, 0, -1)] == ["BASIS_FUTURE", "ARG_INVALID", "ARG_INVALID"]
+
+
 def test_transactions_that_are_tried(db: adalog.Connection) -> None:
     db.transact([{"issue/title": "x"}])
     assert sorted(db.with_([{"issue/title": "y"}]).q(TITLES).value) == ["x", "y"]

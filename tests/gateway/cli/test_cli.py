@@ -90,6 +90,17 @@ def test_a_refused_query_shows_the_line_and_a_caret(folder: str) -> None:
     assert lines[shown][caret:].startswith(("nope", "(nope", "[(nope"))
 
 
+def test_a_transaction_is_undone(folder: str) -> None:
+    adalog("transact", "--data", folder, '[[:db/add 900 :person/name "Eve"]]')
+    tried = adalog("revert", "--data", folder, "--dry-run", "3")
+    assert (tried.exit_code, tried.stdout) == (0, '- 900 :person/name "Eve"\n')
+    done = adalog("revert", "--data", folder, "3")
+    assert (done.exit_code, done.stdout.split(" · ")[0]) == (0, "t 4")
+    again = adalog("revert", "--data", folder, "3")
+    assert again.exit_code == 1
+    assert '[900 :person/name "Eve"] is gone since transaction 4' in again.stderr
+
+
 def test_a_refused_transaction_shows_its_line(folder: str) -> None:
     result = adalog("transact", "--data", folder, "-", stdin="[[:db/add 1 :a 1]\n [:db/nope 1]]")
     assert result.exit_code == 1

@@ -87,12 +87,24 @@ function jsonArguments(args) {
   if (!Array.isArray(args))
     throw new TypeError("args is a list, in the order of the query's :in: [value, \u2026]; options come after it");
   return args.map((value, i) => {
-    if (value instanceof Edn && value.tagged === void 0)
-      return { "#edn": value.text };
     if (value === null)
       throw new TypeError(`args[${i}] is null, which is no value: leave its clause out, or pass edn\`nil\``);
-    return tagged(value, `args[${i}]`, 0);
+    return whole(value, `args[${i}]`);
   });
+}
+function namedArguments(args) {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) {
+    throw new TypeError("args is an object of values by the names of variables: { title: value } for ?title");
+  }
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => {
+    const place = `args.${name}`;
+    if (value === null)
+      throw new TypeError(`${place} is null, which is no value: leave its attribute out`);
+    return [name, whole(value, place)];
+  }));
+}
+function whole(value, place) {
+  return value instanceof Edn && value.tagged === void 0 ? { "#edn": value.text } : tagged(value, place, 0);
 }
 function tagged(value, place, depth) {
   if (depth > DEEPEST)
@@ -2051,7 +2063,9 @@ function sharedOrOwn(options, endpoint, backoff) {
 
 // dist/client.js
 var QUERY = "query Q($query: EDN!, $args: [JSON!], $argsEdn: [EDN!], $basis: BasisInput, $with: EDN, $first: Int, $after: String, $encoding: Encoding!, $engine: Engine!, $timeoutMs: Int) { q(query: $query, args: $args, argsEdn: $argsEdn, basis: $basis, with: $with, first: $first, after: $after, encoding: $encoding, engine: $engine, timeoutMs: $timeoutMs) { rows columns { name type } value basisT pageInfo { hasNextPage endCursor } warnings { code message line column } } }";
-var TRANSACT = "mutation Transact($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $encoding: Encoding!) { transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: $encoding) { t basisBefore txInstant tempids warnings { code message line column } } }";
+var transaction = (type, argument) => `mutation Transact($tx: EDN!, ${type}$expectedBasisT: Long, $idempotencyKey: String, $encoding: Encoding!) { transact(tx: $tx, ${argument}expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: $encoding) { t basisBefore txInstant tempids warnings { code message line column } } }`;
+var TRANSACT = transaction("", "");
+var TRANSACT_WITH_ARGS = transaction("$args: JSON, ", "args: $args, ");
 function createClient(options) {
   const onWarning = once(warningsOf(options));
   const given = {
@@ -2115,10 +2129,12 @@ function createClient(options) {
         seen.saw(q.basisT, least);
       return q;
     },
-    async transact(tx, { signal, onRetry, ...more } = {}) {
-      const variables = { tx: ednText(tx, "transact"), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
+    async transact(tx, { signal, onRetry, args, ...more } = {}) {
+      const given2 = args === void 0 ? {} : { args: namedArguments(args) };
+      const variables = { tx: ednText(tx, "transact"), encoding: "PLAIN", ...more, ...given2, idempotencyKey: more.idempotencyKey ?? randomKey() };
+      const query = args === void 0 ? TRANSACT : TRANSACT_WITH_ARGS;
       const least = more.idempotencyKey === void 0 ? seen.t : void 0;
-      const { transact } = await repeated(() => ({ query: TRANSACT, variables }), { signal, onRetry }, FOR_GOOD);
+      const { transact } = await repeated(() => ({ query, variables }), { signal, onRetry }, FOR_GOOD);
       seen.saw(transact.t, least);
       return transact;
     },

@@ -46,6 +46,10 @@ def _answer(archive: zipfile.ZipFile, name: str, if_none_match: str | None) -> R
     names = archive.NameToInfo
     if name and not name.endswith("/") and f"{name}/index.html" in names:
         return RedirectResponse(f"{PurePosixPath(name).name}/", status_code=308)
+    # As the pages' files are called in the sources.
+    source = PurePosixPath(name)
+    if source.suffix in (".md", ".html") and f"{source.with_suffix('')}/index.html" in names:
+        return RedirectResponse(f"{source.stem}/", status_code=308)
     entry = names.get(f"{name}index.html" if not name or name.endswith("/") else name)
     if entry is None:
         return Response(

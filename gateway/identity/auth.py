@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from adalog.gateway.identity.jwt_tokens import JsonWebTokens
 
 _LOGGER: Final = logging.getLogger("adalog.server")
+_OF_NOTHING: Final = hashlib.sha256(b"").digest()
 
 
 class Tokens:
@@ -158,6 +159,11 @@ def _entry(path: str, number: int, line: str) -> tuple[Principal, bytes]:
         raise SettingError(
             f"{path}, line {number}: the last part for {name!r} must be the SHA-256 of the token, 64 hexadecimal "
             "digits (printf %s TOKEN | sha256sum)"
+        )
+    if bytes.fromhex(digest) == _OF_NOTHING:
+        raise SettingError(
+            f"{path}, line {number}: the last part for {name!r} is the SHA-256 of the empty text, as of a variable "
+            "that is not set; no client can send an empty token"
         )
     role = max(given, key=ROLES.index)
     return Principal(name, role, roles=roles, claims={"sub": name, "roles": list(roles)}), bytes.fromhex(digest)

@@ -258,6 +258,8 @@ class Expansion:
             if attribute is not None and attribute.is_many and value in ((), EdnSet(), EdnList()):
                 return attribute
             implied = self._several.implied_type(key, attribute, value)
+            if implied in ("symbol", "tuple"):
+                _check_no_variable(key, value, value_path)
             if attribute is None and implied == "tuple" and self._several.is_lookup_ref(value):
                 self._declarations.suspect_lookup_ref(key, value, value_path)
             attribute = self._declarations.used_with(key, implied, key_path)
@@ -350,7 +352,8 @@ class Expansion:
             raise invalid(f"nil is no value for {attribute.ident}", path)
         if attribute.is_ref:
             if not isinstance(value, str | int | Keyword | tuple) or isinstance(value, bool):
-                raise invalid(f"{shown(value)} is no ref, as {attribute.ident} wants{_ref_hint(attribute)}", path)
+                hint = _ref_hint(attribute, value)
+                raise invalid(f"{shown(value)} is no ref, as {attribute.ident} wants{hint}", path)
             return self._entity(value, path)
         assert attribute.kind.value_type is not None
         if attribute.kind.value_type == "tuple":
@@ -372,6 +375,24 @@ class Expansion:
         except AdalogError as error:
             raise RefusedTransaction(error.code, error.message, path) from None
 
+
+def _check_no_variable(key: Any, value: Any, path: Path) -> None:
+    """Refuses what is a variable without a value, rather than the first symbol of an attribute."""
+    found = value if isinstance(value, EdnSet | EdnList | tuple) else (value,)
+    variable = next((each for each in found if _is_variable(each)), None)
+    if variable is not None:
+        raise invalid(
+            f"{variable.name} {_NO_VALUE}; to store such symbols, declare {shown(key)} with :db/valueType "
+            ":db.type/symbol",
+            path,
+        )
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Symbol) and value.name.startswith("?")
+
+
+_NO_VALUE: Final = "has no value; give it one in args"
 
 _OTHER_TYPES: Final = {
     **dict.fromkeys(("text", "varchar", "str"), "string"),
@@ -403,8 +424,8 @@ def _no_form(form: Any) -> str:
 
 def _entity_hint(value: Any) -> str:
     """What an entity was probably meant to be."""
-    if isinstance(value, Symbol) and value.name.startswith("?"):
-        return "; variables are for queries"
+    if _is_variable(value):
+        return f": {value.name} {_NO_VALUE}"
     if (meant := lookup_ref_meant(value)) is not None:
         return f": {write(meant)}"
     if type(value) is tuple and len(value) == 1:
@@ -412,8 +433,10 @@ def _entity_hint(value: Any) -> str:
     return ""
 
 
-def _ref_hint(attribute: Attribute) -> str:
+def _ref_hint(attribute: Attribute, value: Any) -> str:
     """What the attribute of a schema takes."""
+    if _is_variable(value):
+        return f": it {_NO_VALUE}"
     choices = {
         bootstrap.VALUE_TYPE: ":db.type/string or another type",
         bootstrap.CARDINALITY: ":db.cardinality/one or :db.cardinality/many",
@@ -437,6 +460,8 @@ def _hint(attribute: Attribute, value: Any) -> str:
     written = WRITTEN.get(str(attribute.kind.value_type))
     if written is None:
         return ""
+    if _is_variable(value):
+        return f": it {_NO_VALUE}"
     kind = str(attribute.kind.value_type)
     if kind in WHOLE and isinstance(value, float) and FIRST_ROUNDED <= abs(value) < math.inf:
         return (

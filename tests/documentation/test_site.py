@@ -79,6 +79,9 @@ def test_pages_are_served(opened: Gateway) -> None:
     assert opened.http.get("/docs").headers["location"].endswith("/docs/")
     moved = opened.http.get("/docs/reference/queries")
     assert (moved.status_code, moved.headers["location"]) == (308, "queries/")
+    for ending in (".md", ".html"):
+        moved = opened.http.get(f"/docs/reference/queries{ending}")
+        assert (moved.status_code, moved.headers["location"]) == (308, "queries/")
     assert opened.http.get("/docs/", headers={"if-none-match": first.headers["etag"]}).status_code == 304
     assert opened.http.get("/docs/search.json").headers["content-type"] == "application/json"
     schema = opened.http.get("/docs/reference/issue-tracker.graphql")

@@ -29,10 +29,27 @@ const DEEPEST = 64;
 export function jsonArguments(args: readonly Argument[]): Json[] {
   if (!Array.isArray(args)) throw new TypeError("args is a list, in the order of the query's :in: [value, …]; options come after it");
   return args.map((value, i) => {
-    if (value instanceof Edn && value.tagged === undefined) return { "#edn": value.text };
     if (value === null) throw new TypeError(`args[${i}] is null, which is no value: leave its clause out, or pass edn\`nil\``);
-    return tagged(value, `args[${i}]`, 0);
+    return whole(value, `args[${i}]`);
   });
+}
+
+/** The values of a transaction's variables, by their names, likewise. */
+export function namedArguments(args: Readonly<Record<string, Argument>>): Record<string, Json> {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) {
+    throw new TypeError("args is an object of values by the names of variables: { title: value } for ?title");
+  }
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => {
+      const place = `args.${name}`;
+      if (value === null) throw new TypeError(`${place} is null, which is no value: leave its attribute out`);
+      return [name, whole(value, place)];
+    }),
+  );
+}
+
+function whole(value: Argument, place: string): Json {
+  return value instanceof Edn && value.tagged === undefined ? { "#edn": value.text } : tagged(value, place, 0);
 }
 
 function tagged(value: unknown, place: string, depth: number): Json {

@@ -1,6 +1,6 @@
 /** The client: queries and transactions over HTTP, live queries over one connection for all. */
 
-import { jsonArguments, type Argument } from "./arguments.js";
+import { jsonArguments, namedArguments, type Argument } from "./arguments.js";
 import { delay, sleep, type Backoff } from "./backoff.js";
 import type { Token } from "./credentials.js";
 import { ednText, queryText, type Edn } from "./edn.js";
@@ -74,6 +74,8 @@ export interface QueryResult<Row> {
 }
 
 export interface TransactOptions extends RequestOptions {
+  /** Values for the variables of the text, by their names: `{ title: "x" }` for `?title`. */
+  readonly args?: Readonly<Record<string, Argument>>;
   /** Fails with BASIS_CONFLICT if a later transaction was committed. */
   readonly expectedBasisT?: Long;
   /** Transactions with the same key are applied once. By default each call has a new key. */
@@ -120,10 +122,12 @@ const QUERY =
   "with: $with, first: $first, after: $after, encoding: $encoding, engine: $engine, timeoutMs: $timeoutMs) " +
   "{ rows columns { name type } value basisT pageInfo { hasNextPage endCursor } warnings { code message line column } } }";
 
-const TRANSACT =
-  "mutation Transact($tx: EDN!, $expectedBasisT: Long, $idempotencyKey: String, $encoding: Encoding!) " +
-  "{ transact(tx: $tx, expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: $encoding) " +
+const transaction = (type: string, argument: string) =>
+  `mutation Transact($tx: EDN!, ${type}$expectedBasisT: Long, $idempotencyKey: String, $encoding: Encoding!) ` +
+  `{ transact(tx: $tx, ${argument}expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: $encoding) ` +
   "{ t basisBefore txInstant tempids warnings { code message line column } } }";
+const TRANSACT = transaction("", "");
+const TRANSACT_WITH_ARGS = transaction("$args: JSON, ", "args: $args, ");
 
 export function createClient(options: ClientOptions): Client {
   const onWarning = once(warningsOf(options));
@@ -197,11 +201,13 @@ export function createClient(options: ClientOptions): Client {
       return q;
     },
 
-    async transact(tx, { signal, onRetry, ...more } = {}) {
-      const variables = { tx: ednText(tx, "transact"), encoding: "PLAIN", ...more, idempotencyKey: more.idempotencyKey ?? randomKey() };
+    async transact(tx, { signal, onRetry, args, ...more } = {}) {
+      const given = args === undefined ? {} : { args: namedArguments(args) };
+      const variables = { tx: ednText(tx, "transact"), encoding: "PLAIN", ...more, ...given, idempotencyKey: more.idempotencyKey ?? randomKey() };
+      const query = args === undefined ? TRANSACT : TRANSACT_WITH_ARGS;
       // A transaction with a key of the caller may have been applied long ago.
       const least = more.idempotencyKey === undefined ? seen.t : undefined;
-      const { transact } = await repeated<{ transact: TxReport }>(() => ({ query: TRANSACT, variables }), { signal, onRetry }, FOR_GOOD);
+      const { transact } = await repeated<{ transact: TxReport }>(() => ({ query, variables }), { signal, onRetry }, FOR_GOOD);
       seen.saw(transact.t, least);
       return transact;
     },

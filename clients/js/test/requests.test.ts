@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
-import { createClient, edn, type Client, type Retry } from "@adalog/client";
+import { createClient, edn, keyword, type Client, type Retry } from "@adalog/client";
 import { FakeServer, snapshot, type Exchange } from "./server.js";
 
 let server: FakeServer;
@@ -43,6 +43,18 @@ test("a transaction is sent again with the key that it had", async () => {
   assert.equal(third.variables["expectedBasisT"], 2);
   third.answer({ data: { transact: { t: 3 } } });
   await other;
+});
+
+test("a transaction has values for the variables of its text", async () => {
+  const done = client.transact("[{:issue/title ?title :issue/labels ?labels}]", { args: { title: '"] x', labels: new Set([keyword(":a")]) } });
+  const request = await server.next();
+  assert.match(request.body.query, /transact\(tx: \$tx, args: \$args, /);
+  assert.deepEqual(request.variables["args"], { title: '"] x', labels: { "#set": [{ "#kw": "a" }] } });
+  request.answer({ data: { transact: { t: 2 } } });
+  await done;
+  for (const args of [null, ["x"], { title: null }, { title: undefined }, { title: () => 1 }]) {
+    await assert.rejects(client.transact("[]", { args: args as never }), TypeError);
+  }
 });
 
 test("a page of another origin is told of its origin, until the server has answered", async (t) => {

@@ -161,6 +161,7 @@ def test_loopback_needs_none(host: str) -> None:
         (f"ann:read:{digest('x')}:y", "line 1"),
         (f":read:{digest('x')}", "line 1"),
         (f"ann:read:{digest('x')}\nbob:admin:{digest('x')}", "line 2: the token of 'bob' stands there twice"),
+        (f"ann:read:{digest('')}", "line 1: the last part for 'ann' is the SHA-256 of the empty text"),
     ],
 )
 def test_a_file_of_tokens_is_checked(tmp_path: Path, text: str, says: str) -> None:

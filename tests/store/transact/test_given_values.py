@@ -156,8 +156,8 @@ def test_a_refused_form_of_json_has_its_number(two: tuple[Database, Database]) -
         two[0].transact(GivenForms((EdnMap({"i/count": 1, ":i/count": 2}),)))
 
 
-def test_a_variable_without_a_value_stays_a_symbol(two: tuple[Database, Database]) -> None:
-    with pytest.raises(AdalogError, match="variables are for queries"):
+def test_a_variable_without_a_value_is_refused(two: tuple[Database, Database]) -> None:
+    with pytest.raises(AdalogError, match="has no value; give it one in args"):
         two[0].transact(two[0].with_values("[{:db/id ?e :i/name ?n}]", {"n": "x"}))
 
 

@@ -2,13 +2,15 @@
 
     magic · length of the header · header (MessagePack: name -> type, length, offset) · arrays · CRC-32 of it all
 
-A file appears under its name only when it is whole and on disk. Its first opening in a process reads all of it, to
-compare the checksum; what is damaged raises and is never read as data.
+A file appears under its name only when it is whole and on disk. Opening it reads all of it, to compare the
+checksum, unless the caller knows it to be right (`store.files.verified`); what is damaged raises and is never read
+as data.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import mmap
 import os
 import struct
@@ -56,6 +58,8 @@ _PREFIX: Final = struct.Struct("<8sI")
 _CHECKSUM: Final = struct.Struct("<I")
 CHECKSUM_BYTES: Final = _CHECKSUM.size
 _ALIGNMENT: Final = 64
+READ_BYTES: Final = 1 << 20
+"""How much of a file is read at a time."""
 
 
 class Segment(NamedTuple):
@@ -127,13 +131,16 @@ def _data_start(header_length: int) -> int:
 def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArray[Any]]:
     """The arrays of a segment, mapped; its file is held for as long as one of them is there.
 
-    trusted: what this process has just written is not read again. Raises DamagedSegment for a file that is missing
-    or not what was written, NewerFormat for one of a later version.
+    trusted: what this process has just written, or what is as it was when it was last read, is not read again.
+    Raises DamagedSegment for a file that is missing or not what was written, NewerFormat for one of a later
+    version.
     """
     try:
-        with Path(segment.path).open("rb") as file:
+        with io.FileIO(segment.path) as file:
             # The mapping has a copy of the descriptor, and with it the lease.
             leases.hold(file.fileno())
+            # By reading: what is mapped and looked at counts as memory of the process.
+            found = segment.checksum if trusted else _checksum_of(file)
             # Private and writable, though never written: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
@@ -146,11 +153,35 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
             raise unavailable("the process has as many files open as it may") from None
         raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
     view = memoryview(mapped)
-    end = len(view) - _CHECKSUM.size
-    if end < _PREFIX.size or not (trusted or zlib.crc32(view[:end]) == segment.checksum):
+    if len(view) - _CHECKSUM.size < _PREFIX.size or found != segment.checksum:
         raise DamagedSegment(segment.file, "its checksum is wrong")
     check_magic(segment.file, bytes(view[:MAGIC_BYTES]))
     return arrays_of(view)
+
+
+def _checksum_of(file: io.FileIO, pause: Callable[[], None] = lambda: None) -> int:
+    """The checksum of an open file's content, without the checksum at its end."""
+    left, checksum = os.fstat(file.fileno()).st_size - CHECKSUM_BYTES, 0
+    buffer = memoryview(bytearray(max(min(left, READ_BYTES), 0)))
+    while left > 0 and (count := file.readinto(buffer[: min(left, READ_BYTES)])):
+        checksum = zlib.crc32(buffer[:count], checksum)
+        left -= count
+        pause()
+    return checksum
+
+
+def check_content(segment: Segment, pause: Callable[[], None]) -> None:
+    """Reads a file and compares its checksum; `pause` is called after each piece. Raises DamagedSegment,
+    FileNotFoundError."""
+    try:
+        with io.FileIO(segment.path) as file:
+            found = _checksum_of(file, pause)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
+    if found != segment.checksum:
+        raise DamagedSegment(segment.file, "its checksum is wrong")
 
 
 def check_magic(file: str, head: bytes) -> None:

@@ -108,15 +108,16 @@ def load_relation(
     known: Callable[[Segment], Part | None] = lambda _: None,
     keep: Callable[[Part], Part] = lambda part: part,
     *,
-    trusted: bool = False,
+    trusts: Callable[[Segment], bool] = lambda _: False,
 ) -> Relation:
     """A relation from its files, that of its base first, then those of its runs. known: gives the part of a file
-    that is open already. keep: is given each part that was opened; what it returns is used."""
+    that is open already. keep: is given each part that was opened; what it returns is used. trusts: whether a file
+    is `trusted`, as in `open_segment`."""
 
     def opened(segment: Segment, load: Callable[..., P], kind: type[P]) -> P:
         part = known(segment)
         if part is None:
-            part = keep(load(segment, trusted=trusted))
+            part = keep(load(segment, trusted=trusts(segment)))
         assert isinstance(part, kind)
         return part
 

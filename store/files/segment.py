@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
@@ -32,16 +32,16 @@ from adalog.store.files.formats import SEGMENT, check_format
 from adalog.store.files.permissions import opener
 
 Arrays = Mapping[str, NDArray[Any]]
+_INT64: Final = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class JoinedArray:
-    """An array of 64-bit integers in parts, which are made one after the other when they are written."""
+    """An array of integers in parts, which are made one after the other when they are written."""
 
     length: int
     parts: Callable[[], Iterator[NDArray[Any]]]
-
-    dtype: ClassVar = np.dtype(np.int64)
+    dtype: np.dtype[Any] = _INT64
 
     def __len__(self) -> int:
         return self.length

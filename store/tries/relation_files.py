@@ -16,7 +16,7 @@ from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Part, Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.trie import Csr, TrieSize
+from adalog.store.tries.trie import Csr, CsrFigures, TrieSize
 from adalog.store.values.dictionary import Block, BlockArrays
 
 P = TypeVar("P", Base, Run)
@@ -25,6 +25,8 @@ BASE: Final = "attribute"
 """What the files of bases are called."""
 _RUN: Final = "run"
 CSR: Final = ("keys", "offsets", "values")
+FIGURES: Final = "figures"
+DENSE: Final = "dense"
 _LEVEL: Final = (*CSR, "added", "counts")
 CLOSED: Final = ("e", "v", "added", "retracted")
 _EVENTS: Final = ("e", "v", "t", "added")
@@ -45,8 +47,8 @@ def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
 
 def _save_base(folder: Path, attribute: int, base: Base) -> Base:
     arrays = {
-        **arrays_of_parts("ev", base.ev, CSR),
-        **arrays_of_parts("ve", base.ve, CSR),
+        **_arrays_of_rows("ev", base.ev),
+        **_arrays_of_rows("ve", base.ve),
         "since": base.since,
         **arrays_of_parts("closed", base.closed, CLOSED),
         "t": np.array([base.t, base.last], np.int64),
@@ -54,13 +56,31 @@ def _save_base(folder: Path, attribute: int, base: Base) -> Base:
     return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays), trusted=True)
 
 
+def _arrays_of_rows(name: str, rows: Csr) -> dict[str, NDArray[Any]]:
+    arrays = arrays_of_parts(name, rows, CSR) | {
+        f"{name}.{FIGURES}": np.array([rows.longest, *rows.span], np.int64)
+    }
+    if rows.has_dense and rows.key_span > len(rows.keys):
+        arrays[f"{name}.{DENSE}"] = rows.dense
+    return arrays
+
+
+def _rows_of(arrays: Arrays, name: str) -> Csr:
+    """The rows of one direction, in files of older versions without figures."""
+    keys, offsets, values = (arrays[f"{name}.{part}"] for part in CSR)
+    if f"{name}.{FIGURES}" not in arrays:
+        return Csr(keys, offsets, values)
+    longest, least, greatest = arrays[f"{name}.{FIGURES}"].tolist()
+    return Csr(keys, offsets, values, CsrFigures(longest, (least, greatest), arrays.get(f"{name}.{DENSE}")))
+
+
 def load_base(segment: Segment, *, trusted: bool = False) -> Base:
     """A relation's base from its file; `trusted` as in `open_segment`."""
     arrays = open_segment(segment, trusted=trusted)
     t, last = arrays["t"].tolist()
     return Base(
-        ev=Csr(*(arrays[f"ev.{part}"] for part in CSR)),
-        ve=Csr(*(arrays[f"ve.{part}"] for part in CSR)),
+        ev=_rows_of(arrays, "ev"),
+        ve=_rows_of(arrays, "ve"),
         since=arrays["since"],
         closed=ClosedDatoms(*(arrays[f"closed.{part}"] for part in CLOSED)),
         t=t,

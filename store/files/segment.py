@@ -51,9 +51,12 @@ class JoinedArray:
         return self.length * self.dtype.itemsize
 
 
-# Its last byte is the format.
-_MAGIC: Final = b"ADALOG\x00" + bytes((SEGMENT.newest,))
-MAGIC_BYTES: Final = len(_MAGIC)
+# The format, one byte, follows.
+_MAGIC: Final = b"ADALOG\x00"
+MAGIC_BYTES: Final = len(_MAGIC) + 1
+PLAIN: Final = 1
+NARROW: Final = 2
+"""The formats of files without and with columns that have fewer bytes than eight for each number."""
 _PREFIX: Final = struct.Struct("<8sI")
 _CHECKSUM: Final = struct.Struct("<I")
 CHECKSUM_BYTES: Final = _CHECKSUM.size
@@ -84,9 +87,12 @@ def removed_on_failure(temporary: Path) -> Iterator[None]:
         raise
 
 
-def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> Segment:
-    """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
-    header, places = header_of(arrays)
+def write_segment(
+    folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray], form: int = PLAIN
+) -> Segment:
+    """A new segment of the arrays. form: PLAIN or NARROW. Raises OSError where the disk refuses; nothing is left
+    behind then."""
+    header, places = header_of(arrays, form)
     temporary = folder / f".{stem}.tmp"
     with removed_on_failure(temporary):
         with open(temporary, "wb", opener=opener) as file:
@@ -112,7 +118,11 @@ def _contents(array: NDArray[Any] | JoinedArray) -> Iterator[bytes | memoryview[
         yield np.ascontiguousarray(part).view(np.uint8).data
 
 
-def header_of(arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> tuple[bytes, dict[str, int]]:
+def _magic(form: int) -> bytes:
+    return _MAGIC + bytes((form,))
+
+
+def header_of(arrays: Mapping[str, NDArray[Any] | JoinedArray], form: int = PLAIN) -> tuple[bytes, dict[str, int]]:
     """The file's beginning, and where each array goes; places do not depend on the header's own length."""
     relative, at = {}, 0
     for name, array in arrays.items():
@@ -121,7 +131,9 @@ def header_of(arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> tuple[bytes, 
     described = {name: (array.dtype.str, len(array), relative[name]) for name, array in arrays.items()}
     packed = msgpack.packb(described)
     start = _data_start(len(packed))
-    return _PREFIX.pack(_MAGIC, len(packed)) + packed, {name: start + place for name, place in relative.items()}
+    return _PREFIX.pack(_magic(form), len(packed)) + packed, {
+        name: start + place for name, place in relative.items()
+    }
 
 
 def _data_start(header_length: int) -> int:
@@ -187,7 +199,7 @@ def check_content(segment: Segment, pause: Callable[[], None]) -> None:
 def check_magic(file: str, head: bytes) -> None:
     """Raises NewerFormat, or DamagedSegment, for a file whose beginning is not that of a segment that is known. Its
     checksum is right, so that it is what was written."""
-    if head[:-1] != _MAGIC[:-1] or head[-1] < SEGMENT.oldest:
+    if head[:-1] != _MAGIC or head[-1] < SEGMENT.oldest:
         raise DamagedSegment(file, "it is no segment")
     check_format(SEGMENT, head[-1], file)
 
@@ -198,7 +210,7 @@ def check_known(path: Path) -> None:
     try:
         with path.open("rb") as file:
             head = file.read(MAGIC_BYTES)
-            if len(head) < MAGIC_BYTES or head[:-1] != _MAGIC[:-1] or head[-1] <= SEGMENT.newest:
+            if len(head) < MAGIC_BYTES or head[:-1] != _MAGIC or head[-1] <= SEGMENT.newest:
                 return
             content = head + file.read()
     except OSError:

@@ -19,7 +19,16 @@ from adalog.store.files.segment import JoinedArray, Segment, open_segment, write
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.relation_files import BASE, CLOSED, CSR, DENSE, FIGURES, arrays_of_parts
+from adalog.store.tries.relation_files import (
+    BASE,
+    CLOSED,
+    CSR,
+    DENSE,
+    FIGURES,
+    arrays_of_parts,
+    form_of,
+    since_arrays,
+)
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize, is_dense
 from adalog.store.values.arrays import CodeColumn, RowColumn
@@ -34,7 +43,7 @@ LAST: Final[Pair] = ((1 << 63) - 1, (1 << 63) - 1)
 # Of a part, how many pairs are looked at for each piece to find where the next one begins.
 _SAMPLES: Final = 64
 _SIZE: Final = TrieSize(0, 0, 0)
-_FORWARD: Final = ("since", *(f"closed.{part}" for part in CLOSED))
+_CLOSED: Final = tuple(f"closed.{part}" for part in CLOSED)
 
 
 def samples_of(keys: CodeColumn, values: CodeColumn, size: int) -> NDArray[np.int64]:
@@ -138,9 +147,10 @@ def join_pieces(fold: FoldTarget, forward: Sequence[Segment], backward: Sequence
     arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):
         arrays |= _joined_csr(direction, pieces)
-    arrays |= {name: _joined(forward, name) for name in _FORWARD}
+    arrays |= since_arrays([_array(each, "since") for each in forward])
+    arrays |= {name: _joined(forward, name) for name in _CLOSED}
     arrays["t"] = np.array([fold.t, last], np.int64)
-    return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays)
+    return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays, form_of(arrays))
 
 
 def _joined(pieces: Sequence[Segment], name: str) -> JoinedArray:

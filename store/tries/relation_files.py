@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.files.segment import Arrays, Segment, open_segment, write_segment
+from adalog.store.files.narrow import LEAST
+from adalog.store.files.segment import NARROW, PLAIN, Arrays, JoinedArray, Segment, open_segment, write_segment
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
@@ -17,6 +18,7 @@ from adalog.store.tries.relation import Part, Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import Csr, CsrFigures, TrieSize
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block, BlockArrays
 
 P = TypeVar("P", Base, Run)
@@ -27,12 +29,16 @@ _RUN: Final = "run"
 CSR: Final = ("keys", "offsets", "values")
 FIGURES: Final = "figures"
 DENSE: Final = "dense"
+SINCE: Final = f"since.{LEAST}"
+NO_INDEX: Final = -1
+"""The first item of an index that does not fit its keys any more; of one that does it is 0."""
 _LEVEL: Final = (*CSR, "added", "counts")
 CLOSED: Final = ("e", "v", "added", "retracted")
 _EVENTS: Final = ("e", "v", "t", "added")
 _DICTIONARY: Final = "dictionary"
 _DELTAS: Final = "young"
 _ALONE: Final = "alone"
+_LONG: Final = 4096
 _NO_SECRET: Final = np.empty(0, np.uint8)
 
 
@@ -46,14 +52,36 @@ def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
 
 
 def _save_base(folder: Path, attribute: int, base: Base) -> Base:
-    arrays = {
+    arrays: dict[str, NDArray[Any] | JoinedArray] = {
         **_arrays_of_rows("ev", base.ev),
         **_arrays_of_rows("ve", base.ve),
-        "since": base.since,
+        **since_arrays([base.since]),
         **arrays_of_parts("closed", base.closed, CLOSED),
         "t": np.array([base.t, base.last], np.int64),
     }
-    return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays), trusted=True)
+    return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays, form_of(arrays)), trusted=True)
+
+
+def since_arrays(parts: Sequence[Int64s]) -> dict[str, NDArray[Any] | JoinedArray]:
+    """`Base.since`, of which the parts are given: one number where all are the same, as after an import."""
+    length = sum(map(len, parts))
+    bounds = [(int(part.min()), int(part.max())) for part in parts if len(part)]
+    if length and min(low for low, _ in bounds) == max(high for _, high in bounds):
+        return {SINCE: np.array([bounds[0][0], length], np.int64)}
+    return {"since": JoinedArray(length, lambda: iter(parts))}
+
+
+def form_of(arrays: Mapping[str, object]) -> int:
+    """The format of a base's file."""
+    return NARROW if SINCE in arrays else PLAIN
+
+
+def _since(arrays: Arrays) -> Int64s:
+    if SINCE not in arrays:
+        return arrays["since"]
+    t, length = arrays[SINCE].tolist()
+    # Kernels take no array that cannot be written to: only what is long is worth a copy where one is needed.
+    return np.full(length, t) if length < _LONG else np.broadcast_to(np.int64(t), length)
 
 
 def _arrays_of_rows(name: str, rows: Csr) -> dict[str, NDArray[Any]]:
@@ -71,7 +99,10 @@ def _rows_of(arrays: Arrays, name: str) -> Csr:
     if f"{name}.{FIGURES}" not in arrays:
         return Csr(keys, offsets, values)
     longest, least, greatest = arrays[f"{name}.{FIGURES}"].tolist()
-    return Csr(keys, offsets, values, CsrFigures(longest, (least, greatest), arrays.get(f"{name}.{DENSE}")))
+    dense = arrays.get(f"{name}.{DENSE}")
+    if dense is not None and dense[0] == NO_INDEX:
+        dense = None
+    return Csr(keys, offsets, values, CsrFigures(longest, (least, greatest), dense))
 
 
 def load_base(segment: Segment, *, trusted: bool = False) -> Base:
@@ -81,7 +112,7 @@ def load_base(segment: Segment, *, trusted: bool = False) -> Base:
     return Base(
         ev=_rows_of(arrays, "ev"),
         ve=_rows_of(arrays, "ve"),
-        since=arrays["since"],
+        since=_since(arrays),
         closed=ClosedDatoms(*(arrays[f"closed.{part}"] for part in CLOSED)),
         t=t,
         last=last,

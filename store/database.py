@@ -20,7 +20,8 @@ from adalog.store.checkpoint.checkpoint import MappedCheckpoint
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
 from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.files import FolderFiles
-from adalog.store.checkpoint.replay import opened
+from adalog.store.checkpoint.rechecks import Rechecks
+from adalog.store.checkpoint.replay import ReplayedState, opened
 from adalog.store.files.clock import Clock
 from adalog.store.files.folder import is_address
 from adalog.store.files.gc_pause import put_off
@@ -35,7 +36,6 @@ from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 from adalog.store.snapshot.transaction_ids import check_moment, number_of, numbered
 from adalog.store.sources import LogSource
-from adalog.store.state.head import Head
 from adalog.store.state.idempotency import check_key
 from adalog.store.state.settings import WAITING, Evaluation, Evaluator, TransactionSettings, Watch
 from adalog.store.state.speculation import SpeculativeState, instant_at, outcome
@@ -78,14 +78,13 @@ class Database:
 
     def __init__(
         self,
-        head: Head,
+        found: ReplayedState,
         ground: Storage,
         setting: TransactionSettings,
-        named: Collection[str] | None,
         follow_seconds: float,
         siblings: ProcessGroup | None,
     ) -> None:
-        log, folder = ground.log, ground.folder
+        head, log, folder = found.head, ground.log, ground.folder
         self._siblings = siblings
         self._setting = setting
         self.log = log
@@ -108,8 +107,11 @@ class Database:
             self._moment,
             self._adopt,
             self._take_over_mapped,
-            named,
+            found.named,
+            found.unread,
         )
+        self._unread = found.unread
+        self._rechecks = Rechecks(found.unread) if found.unread.left() else None
         self._waiting = BasisWaiters(head.t)
         self.writer = Writer(head, log, setting, self._publish, self.compactor.make_room)
         self._following = LogFollower(log.listen, self.writer.look, follow_seconds) if log.is_shared else None
@@ -159,7 +161,7 @@ class Database:
                 saves = ground.folder if ground.is_alone else None
                 found = opened(ground.folder, ground.log, is_copy=ground.is_copy, progress=progress, saves=saves)
             setting = TransactionSettings(SchemaPolicy(schema, attributes), limits, waiting, now)
-            database = Database(found.head, ground, setting, found.named, follow_seconds, siblings)
+            database = Database(found, ground, setting, follow_seconds, siblings)
             database._held = undo.pop_all()
         database.compactor.wrote(found.unsaved)
         return database
@@ -179,6 +181,8 @@ class Database:
         """Finish the transactions under way and let go of the folder or server."""
         if self._following is not None:
             self._following.close()
+        if self._rechecks is not None:
+            self._rechecks.close()
         self.compactor.close()
         self.writer.close()
         self._held.close()
@@ -230,6 +234,9 @@ class Database:
     # Reading
 
     def snapshot(self) -> Snapshot:
+        """Raises INTERNAL once a file of the database was found damaged, as any answer may come from it."""
+        if (damage := self._unread.damage) is not None:
+            raise damage
         return self._snapshot
 
     def reached(self, t: int) -> Future[None] | None:
@@ -268,7 +275,7 @@ class Database:
 
         Raises BASIS_FUTURE for a t not reached yet, ARG_INVALID for both or a negative one.
         """
-        now = self._snapshot
+        now = self.snapshot()
         if t is not None and as_of is not None:
             raise invalid_argument("give t or asOf, not both")
         moment = as_of if t is None else t
@@ -396,8 +403,10 @@ class Database:
         to; None for one that may do everything.
 
         BASIS_CONFLICT where `expected_basis_t` is no longer the newest; a used `idempotency_key` gets the report of
-        the transaction that used it, and nothing is applied again: ARG_INVALID where that one was another.
+        the transaction that used it, and nothing is applied again: ARG_INVALID where that one was another. Raises
+        as `snapshot`.
         """
+        self.snapshot()
         if idempotency_key is not None:
             check_key(idempotency_key)
         owns_key = idempotency_key is not None and self._snapshot.schema.get(bootstrap.POLICY_NAME) is not None

@@ -13,6 +13,7 @@ from adalog.store.backup.findings import Findings, said, why
 from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.files import Files, size_of
 from adalog.store.files.formats import NewerFormat
+from adalog.store.files.narrow import length_of
 from adalog.store.files.segment import Segment, open_segment
 from adalog.store.files.shared_files import IMPORTED
 from adalog.store.log.entry import CopiedEntry, chained
@@ -114,7 +115,7 @@ class LogCheck:
             return
         remedy = findings.remedies.until(t - 1)
         arrays = read_segment(self._files, segment, findings, remedy)
-        if arrays is not None and not len(arrays["e"]) == len(arrays["v"]) == len(file):
+        if arrays is not None and not length_of(arrays, "e") == length_of(arrays, "v") == len(file):
             findings.add(
                 self._files.shown(segment),
                 f"it does not hold the {len(file):,} datoms that transaction {t} says",

@@ -16,7 +16,7 @@ from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import among, order_of
-from adalog.store.tries.trie import distinct
+from adalog.store.tries.trie import Csr, distinct
 from adalog.store.values import layout
 from adalog.store.values.arrays import CodeColumn, Int64s, RowColumn
 from adalog.store.values.dictionary import Block
@@ -60,6 +60,12 @@ def _direction_faults(part: Base | Run) -> Iterator[str]:
 
 def _base_faults(base: Base) -> Iterator[str]:
     yield from _direction_faults(base)
+    for what, rows in (("entities to values", base.ev), ("values to entities", base.ve)):
+        counted = Csr(rows.keys, rows.offsets, rows.values)
+        if (rows.longest, rows.span) != (counted.longest, counted.span):
+            yield f"from {what} its figures are wrong"
+        elif not np.array_equal(rows.dense, counted.dense):
+            yield f"from {what} its index is wrong"
     ev = base.ev
     closed = base.closed
     lengths = {len(closed.e), len(closed.v), len(closed.added), len(closed.retracted)}

@@ -171,7 +171,7 @@ def adopted(adoption: Adoption, folder: Folder, current: Mapping[int, Relation])
         return replace(part, segment=_moved(part.segment, folder.segments))
 
     relations = {
-        attribute: load_relation(files, known.get, moved, trusted=True)
+        attribute: load_relation(files, known.get, moved, trusts=lambda _: True)
         for attribute, files in adoption.relations.items()
     }
     blocks = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,8 @@ from adalog.store.values.dictionary import Block, Dictionary
 
 _UNBARRED: Final = 4
 _NOTHING: Final[Mapping[Segment, Part]] = {}
+Trust = Callable[[Segment], bool]
+"""Whether a file's content is known to be right, so that it is not read."""
 
 
 @dataclass(frozen=True)
@@ -169,10 +171,13 @@ class MappedCheckpoint:
     blocks: Mapping[int, tuple[Block, ...]]
 
 
-def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> MappedCheckpoint:
+def mapped(
+    checkpoint: Checkpoint, trusts: Trust = lambda _: False, known: Mapping[Segment, Part] = _NOTHING
+) -> MappedCheckpoint:
     """Maps a checkpoint's files, but for what is known of relations already. Raises DamagedSegment."""
-    arrays = {segment: open_segment(segment) for own in checkpoint.blocks.values() for _, segment in own}
-    relations = {id_: load_relation(files, known.get) for id_, files in checkpoint.relations.items()}
+    segments = {segment for own in checkpoint.blocks.values() for _, segment in own}
+    arrays = {segment: open_segment(segment, trusted=trusts(segment)) for segment in segments}
+    relations = {id_: load_relation(files, known.get, trusts=trusts) for id_, files in checkpoint.relations.items()}
     blocks = {
         tag: tuple(block_of(arrays[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()
@@ -180,9 +185,9 @@ def mapped(checkpoint: Checkpoint, known: Mapping[Segment, Part] = _NOTHING) -> 
     return MappedCheckpoint(relations, blocks)
 
 
-def restored(checkpoint: Checkpoint, secret: bytes | None) -> Head:
+def restored(checkpoint: Checkpoint, secret: bytes | None, trusts: Trust = lambda _: False) -> Head:
     """The state that it holds. Raises INTERNAL where a segment is damaged."""
-    files = mapped(checkpoint)
+    files = mapped(checkpoint, trusts)
     dictionaries = {tag: Dictionary(own, secret=secret) for tag, own in files.blocks.items()}
     deltas = load_deltas(checkpoint.young)
     data = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,12 +18,14 @@ from typing import Final
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.checkpoint.adoption import unfinished
-from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, mapped
+from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, Trust, mapped
 from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
+from adalog.store.checkpoint.rechecks import UnreadFiles
 from adalog.store.files.folder import Folder
 from adalog.store.files.leases import remove_unheld
 from adalog.store.files.segment import Segment, synced
+from adalog.store.files.verified import VerifiedFiles
 from adalog.store.log.log import Log
 from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
@@ -86,7 +88,7 @@ class FoldResult:
 class Compactor:
     """moment: asks for the newest state. adopt: has the writer take a result over, and returns when it has.
     take_over: likewise, what another process wrote. named: the files that the folder's checkpoint names; None where
-    that is not known."""
+    that is not known. unread: files that are read before they are folded."""
 
     def __init__(
         self,
@@ -97,6 +99,7 @@ class Compactor:
         adopt: Callable[[FoldResult], None],
         take_over: Callable[[MappedCheckpoint], None],
         named: Collection[str] | None,
+        unread: UnreadFiles,
     ) -> None:
         self._log = log
         self._folder = folder
@@ -110,6 +113,7 @@ class Compactor:
         self._turn = threading.Lock()
         self._enough = _ENOUGH
         self._named = named
+        self._unread = unread
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
         self._elsewhere: Elsewhere | None = None
@@ -175,12 +179,16 @@ class Compactor:
                     if checkpoint is None:
                         return
                     data = self._moment().snapshot.data().values()
-                    self._take_over(mapped(checkpoint, parts_in_files(each.relation for each in data)))
+                    known = parts_in_files(each.relation for each in data)
+                    self._take_over(mapped(checkpoint, self._trusts(), known))
                     self._named = checkpoint.files()
             except (OSError, AdalogError) as error:
                 _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
             except Exception:
                 _LOGGER.exception("another process's checkpoint cannot be used")
+
+    def _trusts(self) -> Trust:
+        return (lambda _: False) if self._folder is None else VerifiedFiles(self._folder.verified).knows
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -242,7 +250,13 @@ class Compactor:
         }
         if waits and not relations:
             return
-        blocks = {tag: dictionary.folded() for tag, dictionary in snapshot.codes.dictionaries().items()}
+        dictionaries = snapshot.codes.dictionaries()
+        blocks = {tag: dictionary.folded() for tag, dictionary in dictionaries.items()}
+        replaced = {each for old, new in relations.values() for each in set(old.segments) - set(new.segments)}
+        for tag, dictionary in dictionaries.items():
+            replaced |= _segments(dictionary.parts()[0]) - _segments(blocks[tag])
+        # What was made of a damaged file would be right from then on.
+        self._unread.check(replaced)
         if folder is not None:
             # Those that were folded elsewhere are in files.
             relations = {
@@ -314,6 +328,7 @@ class Compactor:
                 # The disk may have this one or the one before.
                 self._named = None if self._named is None else {*self._named, *checkpoint.files()}
             raise
+        VerifiedFiles(folder.verified).save(checkpoint.segments(), read=False)
         self._folding.saved(checkpoint)
         self._named = checkpoint.files()
         self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
@@ -326,6 +341,10 @@ def _is_sure_to_be_another(folder: Folder, checkpoint: Checkpoint) -> bool:
     except (OSError, AdalogError):
         return False
     return found is None or found.files() != checkpoint.files()
+
+
+def _segments(blocks: Iterable[Block]) -> set[Segment]:
+    return {block.segment for block in blocks if block.segment is not None}
 
 
 def _is_unsaved(relation: Relation) -> bool:

@@ -15,9 +15,11 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, restored
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
 from adalog.store.checkpoint.coordination import FoldCoordinator
+from adalog.store.checkpoint.rechecks import UnreadFiles
 from adalog.store.files.folder import Folder, FolderLayout
 from adalog.store.files.progress import Progress
 from adalog.store.files.segment import DamagedSegment
+from adalog.store.files.verified import VerifiedFiles
 from adalog.store.log.log import Log
 from adalog.store.log.reader import damaged
 from adalog.store.state.head import Head
@@ -38,11 +40,13 @@ _APART: Final = 4.0
 @dataclass(frozen=True)
 class ReplayedState:
     """The newest state. unsaved: how many datoms and values of it no checkpoint has, or not as they are kept today.
-    named: the files that the checkpoint names; None where it could not be read."""
+    named: the files that the checkpoint names; None where it could not be read. unread: files of it that were
+    trusted, and were not read for a day."""
 
     head: Head
     unsaved: int
     named: Collection[str] | None
+    unread: UnreadFiles
 
 
 def opened(
@@ -64,24 +68,29 @@ def opened(
     """
     head, checksum = Head.empty(log.dictionary_secret), 0
     named: Collection[str] | None = None
+    unread = UnreadFiles()
     try:
         checkpoint = None if folder is None else Checkpoint.load(folder)
         named = () if checkpoint is None else checkpoint.files()
-        if checkpoint is not None:
+        if folder is not None and checkpoint is not None:
             try:
                 _check_same_history(checkpoint, log)
             except AdalogError as error:
                 if is_copy and error.code is Code.INTERNAL:
                     raise DamagedSegment("the copy's checkpoint", "the log does not have what it has") from None
                 raise
-            head, checksum = restored(checkpoint, log.dictionary_secret), checkpoint.log_checksum
+            verified, segments = VerifiedFiles(folder.verified), checkpoint.segments()
+            head, checksum = restored(checkpoint, log.dictionary_secret, verified.knows), checkpoint.log_checksum
+            unread = UnreadFiles(verified.due(segments), None if saves is None else verified)
+            if saves is not None:
+                verified.save(segments, read=True)
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
     unsaved = _hashed_anew(head)
     if progress is not None:
         progress.check()
         progress.begin(*log.extent(head.t))
-    saving = None if saves is None else _Saving(saves, log, head, named)
+    saving = None if saves is None else _Saving(saves, log, head, named, unread)
     try:
         for entry in log.replay(head.t, checksum):
             logged = log.decoded(entry)
@@ -97,14 +106,17 @@ def opened(
             named = saving.close()
     if head.has_merged():
         _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return ReplayedState(head, unsaved, named)
+    return ReplayedState(head, unsaved, named, unread)
 
 
 class _Saving:
     """Makes checkpoints between the transactions of a replay, on its thread."""
 
-    def __init__(self, folder: Folder, log: Log, head: Head, named: Collection[str] | None) -> None:
+    def __init__(
+        self, folder: Folder, log: Log, head: Head, named: Collection[str] | None, unread: UnreadFiles
+    ) -> None:
         self._folder, self._log, self._head, self._named = folder, log, head, named
+        self._unread = unread
         self._compactor: Compactor | None = None
         self._next = time.monotonic() + _APART_SECONDS
 
@@ -117,7 +129,8 @@ class _Saving:
         began = time.monotonic()
         if self._compactor is None:
             self._compactor = Compactor(
-                self._log, self._folder, FoldCoordinator(), self._moment, self._take_over, _nobody, self._named
+                *(self._log, self._folder, FoldCoordinator(), self._moment, self._take_over, _nobody, self._named),
+                unread=self._unread,
             )
         done = self._compactor.run()
         now = time.monotonic()

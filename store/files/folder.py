@@ -54,7 +54,7 @@ class FolderLayout:
             *("lock", "segments", LOG, f"{LOG}-wal", f"{LOG}-wal.kept", f"{LOG}-shm", f"{LOG}-journal"),
             *("checkpoint.json", ".checkpoint.json.tmp", "cursor.key", ".cursor.key.tmp"),
             *("imported", "importing", "peers", "folding", "copy-of", ".copy-of.tmp"),
-            *("restoring", LAST_BACKUP),
+            *("restoring", LAST_BACKUP, "verified.json", ".verified.json.tmp"),
         ]
     )
 
@@ -72,6 +72,8 @@ class FolderLayout:
         self.restoring = path / "restoring"
         # Names the segments in use.
         self.checkpoint = path / "checkpoint.json"
+        # Says of which segments the content was found right.
+        self.verified = path / "verified.json"
 
 
 class Folder(FolderLayout):

@@ -36,8 +36,8 @@ PAYLOAD: Final = Format(0, 2)
 # 5: written only where the database has such a type, or policies.
 CHECKPOINT: Final = Format(2, 5)
 # Every file of arrays: relations, runs, dictionaries, young events, and what imports write. The last byte of its
-# magic number.
-SEGMENT: Final = Format(1, 1)
+# magic number. 2: written only where a column has fewer bytes for each number than eight.
+SEGMENT: Final = Format(1, 2)
 # `adalog-backups.json` and the file of each backup, which names all other files.
 BACKUPS: Final = Format(1, 1)
 # `manifest.json` of an export.

@@ -2,13 +2,15 @@
 
     magic · length of the header · header (MessagePack: name -> type, length, offset) · arrays · CRC-32 of it all
 
-A file appears under its name only when it is whole and on disk. Its first opening in a process reads all of it, to
-compare the checksum; what is damaged raises and is never read as data.
+A file appears under its name only when it is whole and on disk. Opening it reads all of it, to compare the
+checksum, unless the caller knows it to be right (`store.files.verified`); what is damaged raises and is never read
+as data.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import mmap
 import os
 import struct
@@ -18,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 import numpy as np
@@ -30,16 +32,16 @@ from adalog.store.files.formats import SEGMENT, check_format
 from adalog.store.files.permissions import opener
 
 Arrays = Mapping[str, NDArray[Any]]
+_INT64: Final = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class JoinedArray:
-    """An array of 64-bit integers in parts, which are made one after the other when they are written."""
+    """An array of integers in parts, which are made one after the other when they are written."""
 
     length: int
     parts: Callable[[], Iterator[NDArray[Any]]]
-
-    dtype: ClassVar = np.dtype(np.int64)
+    dtype: np.dtype[Any] = _INT64
 
     def __len__(self) -> int:
         return self.length
@@ -49,13 +51,18 @@ class JoinedArray:
         return self.length * self.dtype.itemsize
 
 
-# Its last byte is the format.
-_MAGIC: Final = b"ADALOG\x00" + bytes((SEGMENT.newest,))
-MAGIC_BYTES: Final = len(_MAGIC)
+# The format, one byte, follows.
+_MAGIC: Final = b"ADALOG\x00"
+MAGIC_BYTES: Final = len(_MAGIC) + 1
+PLAIN: Final = 1
+NARROW: Final = 2
+"""The formats of files without and with columns that have fewer bytes than eight for each number."""
 _PREFIX: Final = struct.Struct("<8sI")
 _CHECKSUM: Final = struct.Struct("<I")
 CHECKSUM_BYTES: Final = _CHECKSUM.size
 _ALIGNMENT: Final = 64
+READ_BYTES: Final = 1 << 20
+"""How much of a file is read at a time."""
 
 
 class Segment(NamedTuple):
@@ -80,9 +87,12 @@ def removed_on_failure(temporary: Path) -> Iterator[None]:
         raise
 
 
-def write_segment(folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> Segment:
-    """A new segment of the arrays. Raises OSError where the disk refuses; nothing is left behind then."""
-    header, places = header_of(arrays)
+def write_segment(
+    folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray], form: int = PLAIN
+) -> Segment:
+    """A new segment of the arrays. form: PLAIN or NARROW. Raises OSError where the disk refuses; nothing is left
+    behind then."""
+    header, places = header_of(arrays, form)
     temporary = folder / f".{stem}.tmp"
     with removed_on_failure(temporary):
         with open(temporary, "wb", opener=opener) as file:
@@ -108,7 +118,11 @@ def _contents(array: NDArray[Any] | JoinedArray) -> Iterator[bytes | memoryview[
         yield np.ascontiguousarray(part).view(np.uint8).data
 
 
-def header_of(arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> tuple[bytes, dict[str, int]]:
+def _magic(form: int) -> bytes:
+    return _MAGIC + bytes((form,))
+
+
+def header_of(arrays: Mapping[str, NDArray[Any] | JoinedArray], form: int = PLAIN) -> tuple[bytes, dict[str, int]]:
     """The file's beginning, and where each array goes; places do not depend on the header's own length."""
     relative, at = {}, 0
     for name, array in arrays.items():
@@ -117,7 +131,9 @@ def header_of(arrays: Mapping[str, NDArray[Any] | JoinedArray]) -> tuple[bytes, 
     described = {name: (array.dtype.str, len(array), relative[name]) for name, array in arrays.items()}
     packed = msgpack.packb(described)
     start = _data_start(len(packed))
-    return _PREFIX.pack(_MAGIC, len(packed)) + packed, {name: start + place for name, place in relative.items()}
+    return _PREFIX.pack(_magic(form), len(packed)) + packed, {
+        name: start + place for name, place in relative.items()
+    }
 
 
 def _data_start(header_length: int) -> int:
@@ -127,13 +143,16 @@ def _data_start(header_length: int) -> int:
 def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArray[Any]]:
     """The arrays of a segment, mapped; its file is held for as long as one of them is there.
 
-    trusted: what this process has just written is not read again. Raises DamagedSegment for a file that is missing
-    or not what was written, NewerFormat for one of a later version.
+    trusted: what this process has just written, or what is as it was when it was last read, is not read again.
+    Raises DamagedSegment for a file that is missing or not what was written, NewerFormat for one of a later
+    version.
     """
     try:
-        with Path(segment.path).open("rb") as file:
+        with io.FileIO(segment.path) as file:
             # The mapping has a copy of the descriptor, and with it the lease.
             leases.hold(file.fileno())
+            # By reading: what is mapped and looked at counts as memory of the process.
+            found = segment.checksum if trusted else _checksum_of(file)
             # Private and writable, though never written: kernels compiled for ordinary arrays take them.
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except (OSError, ValueError) as error:
@@ -146,17 +165,41 @@ def open_segment(segment: Segment, *, trusted: bool = False) -> dict[str, NDArra
             raise unavailable("the process has as many files open as it may") from None
         raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
     view = memoryview(mapped)
-    end = len(view) - _CHECKSUM.size
-    if end < _PREFIX.size or not (trusted or zlib.crc32(view[:end]) == segment.checksum):
+    if len(view) - _CHECKSUM.size < _PREFIX.size or found != segment.checksum:
         raise DamagedSegment(segment.file, "its checksum is wrong")
     check_magic(segment.file, bytes(view[:MAGIC_BYTES]))
     return arrays_of(view)
 
 
+def _checksum_of(file: io.FileIO, pause: Callable[[], None] = lambda: None) -> int:
+    """The checksum of an open file's content, without the checksum at its end."""
+    left, checksum = os.fstat(file.fileno()).st_size - CHECKSUM_BYTES, 0
+    buffer = memoryview(bytearray(max(min(left, READ_BYTES), 0)))
+    while left > 0 and (count := file.readinto(buffer[: min(left, READ_BYTES)])):
+        checksum = zlib.crc32(buffer[:count], checksum)
+        left -= count
+        pause()
+    return checksum
+
+
+def check_content(segment: Segment, pause: Callable[[], None]) -> None:
+    """Reads a file and compares its checksum; `pause` is called after each piece. Raises DamagedSegment,
+    FileNotFoundError."""
+    try:
+        with io.FileIO(segment.path) as file:
+            found = _checksum_of(file, pause)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise DamagedSegment(segment.file, f"it cannot be read ({error})") from None
+    if found != segment.checksum:
+        raise DamagedSegment(segment.file, "its checksum is wrong")
+
+
 def check_magic(file: str, head: bytes) -> None:
     """Raises NewerFormat, or DamagedSegment, for a file whose beginning is not that of a segment that is known. Its
     checksum is right, so that it is what was written."""
-    if head[:-1] != _MAGIC[:-1] or head[-1] < SEGMENT.oldest:
+    if head[:-1] != _MAGIC or head[-1] < SEGMENT.oldest:
         raise DamagedSegment(file, "it is no segment")
     check_format(SEGMENT, head[-1], file)
 
@@ -167,7 +210,7 @@ def check_known(path: Path) -> None:
     try:
         with path.open("rb") as file:
             head = file.read(MAGIC_BYTES)
-            if len(head) < MAGIC_BYTES or head[:-1] != _MAGIC[:-1] or head[-1] <= SEGMENT.newest:
+            if len(head) < MAGIC_BYTES or head[:-1] != _MAGIC or head[-1] <= SEGMENT.newest:
                 return
             content = head + file.read()
     except OSError:

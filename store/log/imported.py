@@ -17,7 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError, Code
-from adalog.store.files.segment import DamagedSegment, Segment, open_segment, write_segment
+from adalog.store.files.narrow import column_of, length_of, narrowed
+from adalog.store.files.segment import NARROW, DamagedSegment, Segment, open_segment, write_segment
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
 from adalog.store.values.arrays import Bools, Int64s
@@ -27,6 +28,8 @@ from adalog.store.values.keys import inline_value, value_of_key
 _STEM: Final = "imported"
 # The files whose checksum was found right by this process, with when they were written.
 _verified: set[tuple[Segment, int]] = set()
+# Bytes of keys that offsets of four bytes reach.
+_MOST_SHORT: Final = (1 << 31) - 1
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
 
 
@@ -60,15 +63,28 @@ class LoggedFile:
     @property
     def e(self) -> Int64s:
         """The entities, sorted."""
-        return self._arrays["e"]
+        return self.entities()
 
     @property
     def added(self) -> Bools:
-        return self._arrays["added"]
+        return self.assertions()
+
+    def entities(self, start: int = 0, stop: int | None = None) -> Int64s:
+        """The entities, from number `start` up to `stop`."""
+        return column_of(self._arrays, "e", start, stop)
+
+    def assertions(self, start: int = 0, stop: int | None = None) -> Bools:
+        """Which are assertions, likewise."""
+        return column_of(self._arrays, "added", start, stop).astype(np.bool_, copy=False)
+
+    @cached_property
+    def _known(self) -> Int64s:
+        """The distinct codes whose values are in dictionaries, sorted."""
+        return column_of(self._arrays, "codes")
 
     def codes(self, codes: Codes) -> Int64s:
         """The values' codes; they are interned. For one thread at a time."""
-        known, v = self._arrays["codes"], self._arrays["v"]
+        known, v = self._known, column_of(self._arrays, "v")
         if not len(known):
             return v
         dictionaries = codes.dictionaries()
@@ -81,7 +97,7 @@ class LoggedFile:
 
     def keys_from(self, lengths: Mapping[int, int]) -> Iterator[tuple[int, dict[int, bytes]]]:
         """By tag, the keys with numbers from the given ones on, by their codes."""
-        known = self._arrays["codes"]
+        known = self._known
         tags = layout.tags_of(known)
         for tag in np.unique(tags).tolist():
             at = np.flatnonzero((tags == tag) & (known >= layout.code_of(tag, lengths[tag])))
@@ -91,7 +107,7 @@ class LoggedFile:
 
     def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
         """The values, from number `start` up to `stop`."""
-        codes, where = np.unique(self._arrays["v"][start:stop], return_inverse=True)
+        codes, where = np.unique(column_of(self._arrays, "v", start, stop), return_inverse=True)
         made = np.empty(len(codes), object)
         tags = layout.tags_of(codes)
         inline = np.isin(tags, (0, layout.TAG_BOOLEAN, layout.TAG_INSTANT))
@@ -100,16 +116,17 @@ class LoggedFile:
             made[at] = code if tag == 0 else inline_value(tag, code & layout.PAYLOAD_MASK)
         others = np.flatnonzero(~inline)
         if len(others):
-            keys = self._keys().take(pa.array(self._arrays["codes"].searchsorted(codes[others])))
+            keys = self._keys().take(pa.array(self._known.searchsorted(codes[others])))
             for at, key in zip(others.tolist(), keys.to_pylist(), strict=True):
                 made[at] = value_of_key(int(tags[at]), key)
         values: list[Any] = made[where].tolist()
         return values
 
-    def _keys(self) -> pa.LargeBinaryArray:
+    def _keys(self) -> pa.LargeBinaryArray | pa.BinaryArray:
         arrays = self._arrays
         buffers = [None, pa.py_buffer(arrays["offsets"]), pa.py_buffer(arrays["heap"])]
-        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(arrays["codes"]), buffers)
+        kind = pa.binary() if arrays["offsets"].dtype == np.int32 else pa.large_binary()
+        return pa.Array.from_buffers(kind, length_of(arrays, "codes"), buffers)
 
 
 def intern_together(files: Sequence[LoggedFile], codes: Codes) -> None:
@@ -144,8 +161,17 @@ def write_logged(
     np.cumsum(offsets, out=offsets)
     parts = [_heap_of(keys) for _, keys in sorted(heap, key=lambda part: part[0])]
     whole = np.concatenate(parts) if parts else np.empty(0, np.uint8)
-    arrays = {"e": e, "v": v, "added": added, "codes": known, "offsets": offsets, "heap": whole}
-    return LoggedFile(attribute, write_segment(folder, f"{_STEM}-{attribute}-{t}-{part}", arrays), len(e))
+    has_codes = len(known) > 0
+    arrays = {
+        **narrowed("e", e),
+        **narrowed("v", v, grows=has_codes),
+        **narrowed("added", added.astype(np.int64)),
+        **narrowed("codes", known, grows=True),
+        "offsets": offsets.astype(np.int32) if len(whole) <= _MOST_SHORT else offsets,
+        "heap": whole,
+    }
+    segment = write_segment(folder, f"{_STEM}-{attribute}-{t}-{part}", arrays, NARROW)
+    return LoggedFile(attribute, segment, len(e))
 
 
 def _heap_of(keys: pa.LargeBinaryArray) -> NDArray[np.uint8]:

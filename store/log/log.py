@@ -12,6 +12,7 @@ Idempotency keys are in a table beside it, written by the same commits, which re
 from __future__ import annotations
 
 import secrets
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -27,6 +28,7 @@ from sqlalchemy.pool import StaticPool
 from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
+from adalog.store.log.file_appends import FileAppends
 from adalog.store.log.notices import AppendNotices
 from adalog.store.log.reader import END, PAGE, PIECE, LogReader, continued, damaged
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
@@ -107,6 +109,7 @@ class Log(LogReader):
         self._last: dict[int, int] = {}
         # Appends that failed, by what came of them.
         self.failures = Counter({"not_applied": 0, "unknown": 0})
+        self._appends = FileAppends(engine)
         super().__init__(engine, keys, files_folder, prepare, begin)
 
     @staticmethod
@@ -150,31 +153,27 @@ class Log(LogReader):
         Raises BACKEND_UNAVAILABLE where the disk or server refuses and nothing of them is kept, InDoubtError where
         that is not known. After that `settle` comes before any other append.
         """
-        with self._connection() as connection:
-            self._append_on(connection, entries)
+        with self._lock:
+            self._append_by_driver(entries)
 
-    def _append_on(self, connection: sa.Connection, entries: Sequence[LogEntry]) -> None:
+    def _append_by_driver(self, entries: Sequence[LogEntry]) -> None:
         chained, number = self._chained(entries), secrets.randbits(62)
-        pairs, now = list(zip(entries, chained, strict=True)), now_ms()
-        used = _key_rows((entry, now) for entry in entries)
+        pairs, now = zip(entries, chained, strict=True), now_ms()
+        rows = [(each.t, each.instant, each.payload, sum_, number) for each, sum_ in pairs]
+        used, appends = _key_rows((entry, now) for entry in entries), self._appends
         committing = False
         try:
-            connection.exec_driver_sql(
-                tables.INSERT_ROW, [(each.t, each.instant, each.payload, sum_, number) for each, sum_ in pairs]
-            )
-            _insert_files(connection, entries)
-            if used:
-                connection.execute(tables.FORGET, self._oldest(entries[-1].t))
-                connection.execute(tables.INSERT_KEYS, used)
+            driver = appends.driver()
+            appends.insert(driver, rows, _file_rows(entries), used, self._oldest(entries[-1].t))
             committing = True
-            connection.commit()
-        except sa.exc.SQLAlchemyError as error:
-            cause = error.__cause__ or error
-            if committing and not wrote_nothing(cause):
+            appends.commit(driver)
+        except sqlite3.Error as error:
+            appends.end(error)
+            if committing and not wrote_nothing(error):
                 self.failures["unknown"] += 1
-                raise InDoubtError(str(cause), number) from error
+                raise InDoubtError(str(error), number) from error
             self.failures["not_applied"] += 1
-            raise refused(cause) from error
+            raise refused(error) from error
         self._appended(entries, chained)
 
     def _chained(self, entries: Sequence[LogEntry]) -> list[int]:
@@ -188,6 +187,10 @@ class Log(LogReader):
     def _appended(self, entries: Sequence[LogEntry], chained: Sequence[int]) -> None:
         for entry, checksum in zip(entries, chained, strict=True):
             self._continue(entry.t, checksum)
+
+    def close(self) -> None:
+        self._appends.close()
+        super().close()
 
     def has_append(self, t: int, number: int) -> bool:
         """Whether entry t was written by the append of that number. Raises BACKEND_UNAVAILABLE."""
@@ -222,6 +225,7 @@ class Log(LogReader):
 
     def _rewrite(self) -> None:
         # Connections remember a log that ends before the commit in doubt; new ones read the files.
+        self._appends.close()
         self.engine.dispose()
         with self._connection() as connection:
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
@@ -315,9 +319,12 @@ def _key_rows(uses: Iterable[tuple[LogEntry, int | None]]) -> list[dict[str, Any
     return [{"t": t, "key": key, "digest": digest, "at": at} for t, (key, digest), at in used]
 
 
+def _file_rows(entries: Iterable[LogEntry]) -> list[dict[str, Any]]:
+    return [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
+
+
 def _insert_files(connection: sa.Connection, entries: Iterable[LogEntry]) -> None:
-    files = [{"name": name, "t": entry.t} for entry in entries for name in entry.files]
-    if files:
+    if files := _file_rows(entries):
         connection.execute(tables.FILES.insert(), files)
 
 

@@ -50,7 +50,15 @@ class LoggedColumn:
     @property
     def added(self) -> Bools:
         """Which are assertions: all."""
-        return np.ones(len(self.e), np.bool_)
+        return self.assertions()
+
+    def entities(self, start: int = 0, stop: int | None = None) -> Int64s:
+        """The entities, from number `start` up to `stop`."""
+        return self.e[start:stop]
+
+    def assertions(self, start: int = 0, stop: int | None = None) -> Bools:
+        """Which are assertions, likewise: all."""
+        return np.ones(len(self.e[start:stop]), np.bool_)
 
     @staticmethod
     def of(attribute: int, e: Int64s, v: Int64s, codes: Codes) -> LoggedColumn:

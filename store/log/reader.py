@@ -192,14 +192,8 @@ class LogReader:
     def use_of(self, idempotency_key: str, last: int) -> tuple[int, UsedKey] | None:
         """The transaction that a key was used for, if that is remembered. last: the newest transaction."""
         with self._reads() as connection:
-            return self._use_on(connection, idempotency_key, last)
-
-    def _use_on(self, connection: sa.Connection, key: str, last: int) -> tuple[int, UsedKey] | None:
-        found = connection.execute(_USE, {"used_key": key, **self._oldest(last)}).first()
-        if found is None:
-            return None
-        t, used, digest = found
-        return t, UsedKey(used, digest)
+            found = connection.execute(_USE, {"used_key": idempotency_key, **self._oldest(last)}).first()
+        return None if found is None else (found[0], UsedKey(*found[1:]))
 
     def _oldest(self, last: int) -> dict[str, int]:
         """The last transaction and moment whose keys are forgotten when `last` is the newest transaction."""

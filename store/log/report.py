@@ -67,6 +67,7 @@ class _Datoms(Sequence[Datom]):
             before += len(column)
             if low < high:
                 ident = self._ident(column.attribute)
-                parts = column.e[low:high].tolist(), column.values(low, high), column.added[low:high].tolist()
-                made += [Datom(e, ident, value, t, added) for e, value, added in zip(*parts, strict=True)]
+                e, added = column.entities(low, high).tolist(), column.assertions(low, high).tolist()
+                rows = zip(e, column.values(low, high), added, strict=True)
+                made += [Datom(one, ident, value, t, held) for one, value, held in rows]
         return made

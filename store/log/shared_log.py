@@ -13,16 +13,22 @@ from typing import Final
 import sqlalchemy as sa
 
 from adalog.datalog.errors import unavailable
-from adalog.store.files.formats import check_not_outgrown
-from adalog.store.log.entry import KeyMemory, LogEntry
+from adalog.store.files.formats import LOG, check_not_outgrown
+from adalog.store.log.entry import KeyMemory, LogEntry, UsedKey
 from adalog.store.log.log import AppendTurn, Log
 from adalog.store.log.notices import AppendNotices, SocketNotices
-from adalog.store.log.reader import PAGE, ROW
+from adalog.store.log.reader import PAGE
 from adalog.store.log.sqlite import WAIT_SECONDS, refused
-from adalog.store.log.tables import DICTIONARIES, SECRETS, TRANSACTIONS, file_version, prepare_file, secret_in
+from adalog.store.log.tables import DICTIONARIES, SECRETS, file_version, prepare_file, secret_in
 from adalog.store.values.dictionary import SECRET_BYTES
 
-_COLUMNS: Final = TRANSACTIONS.c
+_KNOWN: Final = "SELECT checksum FROM transactions WHERE t = ?"
+_MISSED: Final = (
+    "SELECT t, instant, idempotency_key, payload, checksum FROM transactions WHERE t > ? ORDER BY t LIMIT ?"
+)
+_USE: Final = (
+    "SELECT t, key, digest FROM idempotency_keys WHERE key = :used_key AND NOT (t <= :last_t OR at <= :last_at)"
+)
 # How long one waits for its turn, and how soon it looks again, in seconds.
 _TURN_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = (0.0002, 0.005)
@@ -50,45 +56,28 @@ class SharedFileLog(Log):
 
     @contextmanager
     def turn(self, keys: Sequence[str] = ()) -> Iterator[AppendTurn]:
-        with self._connection() as connection:
-            try:
-                self._begin(connection)
-                missed = self._missed_on(connection)
-            except sa.exc.SQLAlchemyError as error:
-                self.failures["not_applied"] += 1
-                raise refused(error.__cause__ or error) from error
-
-            def append(entries: Sequence[LogEntry]) -> None:
-                self._append_on(connection, entries)
-                if self._hint is not None:
-                    self._hint.tell()
-
-            # The connection goes back to its pool at the end, and what was not committed with it.
-            yield AppendTurn(append, partial(self._use_on, connection), missed, len(missed) == PAGE)
-
-    def _begin(self, connection: sa.Connection) -> None:
-        # SQLite's own patience sleeps for up to a tenth of a second between two looks.
-        connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+        appends = self._appends
         try:
-            pause, most = _LOOK_SECONDS
-            until = time.monotonic() + _TURN_SECONDS
-            while True:
-                try:
-                    connection.exec_driver_sql("BEGIN IMMEDIATE")
-                except sa.exc.OperationalError as error:
-                    if getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
-                        raise
-                    if time.monotonic() > until:
-                        raise unavailable(
-                            "nothing was applied: another process has had the turn to write to the log for more "
-                            f"than {_TURN_SECONDS:g} seconds; an import may take that long"
-                        ) from None
-                    time.sleep(pause)
-                    pause = min(2 * pause, most)
-                else:
-                    return
+            driver = appends.driver()
+            _begin(driver)
+            missed = self._missed_by(driver)
+        except sqlite3.Error as error:
+            appends.end(error)
+            self.failures["not_applied"] += 1
+            raise refused(error) from error
+        except BaseException:
+            appends.end()
+            raise
+
+        def append(entries: Sequence[LogEntry]) -> None:
+            self._append_by_driver(entries)
+            if self._hint is not None:
+                self._hint.tell()
+
+        try:
+            yield AppendTurn(append, partial(self._use_by, driver), missed, len(missed) == PAGE)
         finally:
-            connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")
+            appends.end()
 
     def missed(self) -> Sequence[LogEntry]:
         try:
@@ -98,8 +87,40 @@ class SharedFileLog(Log):
             raise self._unreadable(error) from None
         return super().missed()
 
-    def _missed_on(self, connection: sa.Connection) -> list[LogEntry]:
-        check_not_outgrown(*file_version(connection))
-        known = connection.execute(sa.select(_COLUMNS.checksum).where(_COLUMNS.t == self.t)).scalar()
-        rows = connection.execute(ROW.where(_COLUMNS.t > self.t).limit(PAGE)).all()
-        return self._verified(known, [tuple(row) for row in rows])
+    def _missed_by(self, driver: sqlite3.Connection) -> list[LogEntry]:
+        [version] = driver.execute("PRAGMA main.user_version").fetchone()
+        if version > LOG.newest:
+            with self._connection() as connection:
+                check_not_outgrown(*file_version(connection))
+        known = driver.execute(_KNOWN, (self.t,)).fetchone()
+        rows = driver.execute(_MISSED, (self.t, PAGE)).fetchall()
+        return self._verified(None if known is None else known[0], rows)
+
+    def _use_by(self, driver: sqlite3.Connection, key: str, last: int) -> tuple[int, UsedKey] | None:
+        found = driver.execute(_USE, {"used_key": key, **self._oldest(last)}).fetchone()
+        return None if found is None else (found[0], UsedKey(*found[1:]))
+
+
+def _begin(driver: sqlite3.Connection) -> None:
+    # SQLite's own patience sleeps for up to a tenth of a second between two looks.
+    driver.execute("PRAGMA busy_timeout = 0")
+    try:
+        pause, most = _LOOK_SECONDS
+        until = time.monotonic() + _TURN_SECONDS
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
+                if time.monotonic() > until:
+                    raise unavailable(
+                        "nothing was applied: another process has had the turn to write to the log for more "
+                        f"than {_TURN_SECONDS:g} seconds; an import may take that long"
+                    ) from None
+                time.sleep(pause)
+                pause = min(2 * pause, most)
+            else:
+                return
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")

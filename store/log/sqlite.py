@@ -87,7 +87,7 @@ def _write_ahead_kept(path: Path) -> Iterator[None]:
 
 def _forget(context: sa.ExceptionContext) -> None:
     # Where a file could not be opened to be written, SQLite opens it to be read, and the connection stays so.
-    if _is_read_only(context.original_exception):
+    if is_read_only(context.original_exception):
         context.is_disconnect = True
 
 
@@ -98,7 +98,7 @@ def wrote_nothing(error: BaseException) -> bool:
 
 def refused(error: BaseException) -> AdalogError:
     """What is said of an append that failed with the error, and of which nothing was written."""
-    if _is_read_only(error):
+    if is_read_only(error):
         return AdalogError(
             Code.READ_ONLY,
             f"nothing was applied: the log's file can only be read at the moment ({error}); the next "
@@ -108,7 +108,8 @@ def refused(error: BaseException) -> AdalogError:
     return unavailable(f"nothing was applied: the log could not be written ({error})")
 
 
-def _is_read_only(error: BaseException) -> bool:
+def is_read_only(error: BaseException) -> bool:
+    """Whether the connection with the error may only read."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF == sqlite3.SQLITE_READONLY
 

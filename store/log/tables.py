@@ -238,13 +238,5 @@ def found_secret(connection: sa.Connection, name: str) -> bytes | None:
 
 
 # For SQLite's driver itself: values of small transactions that SQLAlchemy need not look at.
-INSERT_ROW: Final = "INSERT INTO transactions (t, instant, payload, checksum, append) VALUES (?, ?, ?, ?, ?)"
-_KEYS_INSERT: Final = sqlite.insert(KEYS)
-# A key that was forgotten may be used anew.
-INSERT_KEYS: Final = _KEYS_INSERT.on_conflict_do_update(
-    index_elements=[KEYS.c.key], set_={name: _KEYS_INSERT.excluded[name] for name in ("t", "digest", "at")}
-)
 # Of a key, whether it was used too long ago.
 FORGOTTEN: Final = sa.or_(KEYS.c.t <= sa.bindparam("last_t"), KEYS.c.at <= sa.bindparam("last_at"))
-# At most so many at once, which is more than an append adds: it takes little time.
-FORGET: Final = sa.delete(KEYS).where(KEYS.c.t.in_(sa.select(KEYS.c.t).where(FORGOTTEN).limit(1000)))

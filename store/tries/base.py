@@ -34,7 +34,8 @@ class ClosedDatoms:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n].
+    """Datoms with t <= `t`. `since[i]` is the transaction that asserted pair i of `ev`; int64[n], where all are the
+    same without memory for each.
 
     last: the last transaction that touched the attribute. segment: the file its arrays are mapped from, if any.
     """
@@ -59,7 +60,7 @@ class Base:
     def current(self) -> Columns:
         """What holds, sorted by (e, v)."""
         e, v = self.ev.pairs()
-        return Columns.asserted(e, v, self.since)
+        return Columns.asserted(e, v, np.ascontiguousarray(self.since))
 
     def current_of(self, entities: CodeColumn) -> Columns:
         """What holds for some entities, which are sorted and distinct; sorted by (e, v)."""
@@ -72,7 +73,7 @@ class Base:
         offsets = self.ev.offsets[first : last + 1]
         which = slice(int(offsets[0]), int(offsets[-1]))
         e = np.repeat(self.ev.keys[first:last], np.diff(offsets))
-        return Columns.asserted(e, self.ev.values[which], self.since[which])
+        return Columns.asserted(e, self.ev.values[which], np.ascontiguousarray(self.since[which]))
 
     def ended_between(self, low: int, high: int) -> Columns:
         """Every assertion and retraction of what no longer holds, for these entities; in no order."""

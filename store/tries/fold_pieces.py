@@ -19,9 +19,18 @@ from adalog.store.files.segment import JoinedArray, Segment, open_segment, write
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.relation_files import BASE, CLOSED, CSR, arrays_of_parts
+from adalog.store.tries.relation_files import (
+    BASE,
+    CLOSED,
+    CSR,
+    DENSE,
+    FIGURES,
+    arrays_of_parts,
+    form_of,
+    since_arrays,
+)
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize
+from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize, is_dense
 from adalog.store.values.arrays import CodeColumn, RowColumn
 
 Pair = tuple[int, int]
@@ -34,7 +43,7 @@ LAST: Final[Pair] = ((1 << 63) - 1, (1 << 63) - 1)
 # Of a part, how many pairs are looked at for each piece to find where the next one begins.
 _SAMPLES: Final = 64
 _SIZE: Final = TrieSize(0, 0, 0)
-_FORWARD: Final = ("since", *(f"closed.{part}" for part in CLOSED))
+_CLOSED: Final = tuple(f"closed.{part}" for part in CLOSED)
 
 
 def samples_of(keys: CodeColumn, values: CodeColumn, size: int) -> NDArray[np.int64]:
@@ -138,9 +147,10 @@ def join_pieces(fold: FoldTarget, forward: Sequence[Segment], backward: Sequence
     arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):
         arrays |= _joined_csr(direction, pieces)
-    arrays |= {name: _joined(forward, name) for name in _FORWARD}
+    arrays |= since_arrays([_array(each, "since") for each in forward])
+    arrays |= {name: _joined(forward, name) for name in _CLOSED}
     arrays["t"] = np.array([fold.t, last], np.int64)
-    return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays)
+    return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays, form_of(arrays))
 
 
 def _joined(pieces: Sequence[Segment], name: str) -> JoinedArray:
@@ -149,20 +159,27 @@ def _joined(pieces: Sequence[Segment], name: str) -> JoinedArray:
     )
 
 
-def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, JoinedArray]:
+def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, NDArray[Any] | JoinedArray]:
     """A key whose pairs are cut is in two pieces or more, or in many: the first one has its name."""
     shared: list[bool] = []
-    keys = offsets = 0
+    keys = offsets = longest = tail = 0
+    first: int | None = None
     last: int | None = None
     starts: list[int] = []
+    values: list[int] = []
     for each in pieces:
         own = _array(each, f"{direction}.keys")
         starts.append(offsets)
         shared.append(bool(len(own)) and last == int(own[0]))
         if len(own):
-            last = int(own[-1])
+            first, last = int(own[0]) if first is None else first, int(own[-1])
             keys += len(own) - shared[-1]
+            sizes = np.diff(_array(each, f"{direction}.offsets"))
+            sizes[0] += tail if shared[-1] else 0
+            longest, tail = max(longest, int(sizes.max())), int(sizes[-1])
             offsets += int(_array(each, f"{direction}.offsets")[-1])
+            own = _array(each, f"{direction}.values")
+            values += [int(own.min()), int(own.max())]
 
     def parts(name: str, cut: Callable[[NDArray[Any], int], NDArray[Any]]) -> Callable[[], Iterator[NDArray[Any]]]:
         return lambda: (cut(_array(each, f"{direction}.{name}"), number) for number, each in enumerate(pieces))
@@ -172,11 +189,25 @@ def _joined_csr(direction: str, pieces: Sequence[Segment]) -> dict[str, JoinedAr
         yield from parts("offsets", lambda own, number: own[int(shared[number]) : -1] + starts[number])()
         yield np.array([offsets], np.int64)
 
-    return {
+    def dense() -> Iterator[NDArray[Any]]:
+        at, next_key = 0, first
+        for own in parts("keys", lambda own, number: own[int(shared[number]) :])():
+            if len(own) and next_key is not None:
+                index = np.full(int(own[-1]) + 1 - next_key, -1, np.int32)
+                index[own - next_key] = np.arange(at, at + len(own), dtype=np.int32)
+                yield index
+                at, next_key = at + len(own), int(own[-1]) + 1
+
+    arrays: dict[str, NDArray[Any] | JoinedArray] = {
         f"{direction}.keys": JoinedArray(keys, parts("keys", lambda own, number: own[int(shared[number]) :])),
         f"{direction}.offsets": JoinedArray(keys + 1, ends),
         f"{direction}.values": JoinedArray(offsets, parts("values", lambda own, _: own)),
+        f"{direction}.{FIGURES}": np.array([longest, min(values, default=0), max(values, default=0)], np.int64),
     }
+    span = 0 if first is None or last is None else last - first + 1
+    if keys < span and is_dense(span, keys):
+        arrays[f"{direction}.{DENSE}"] = JoinedArray(span, dense, np.dtype(np.int32))
+    return arrays
 
 
 def _array(piece: Segment, name: str) -> NDArray[Any]:

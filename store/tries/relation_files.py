@@ -9,14 +9,16 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.files.segment import Arrays, Segment, open_segment, write_segment
+from adalog.store.files.narrow import LEAST
+from adalog.store.files.segment import NARROW, PLAIN, Arrays, JoinedArray, Segment, open_segment, write_segment
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Part, Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.trie import Csr, TrieSize
+from adalog.store.tries.trie import Csr, CsrFigures, TrieSize
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block, BlockArrays
 
 P = TypeVar("P", Base, Run)
@@ -25,12 +27,18 @@ BASE: Final = "attribute"
 """What the files of bases are called."""
 _RUN: Final = "run"
 CSR: Final = ("keys", "offsets", "values")
+FIGURES: Final = "figures"
+DENSE: Final = "dense"
+SINCE: Final = f"since.{LEAST}"
+NO_INDEX: Final = -1
+"""The first item of an index that does not fit its keys any more; of one that does it is 0."""
 _LEVEL: Final = (*CSR, "added", "counts")
 CLOSED: Final = ("e", "v", "added", "retracted")
 _EVENTS: Final = ("e", "v", "t", "added")
 _DICTIONARY: Final = "dictionary"
 _DELTAS: Final = "young"
 _ALONE: Final = "alone"
+_LONG: Final = 4096
 _NO_SECRET: Final = np.empty(0, np.uint8)
 
 
@@ -44,14 +52,57 @@ def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
 
 
 def _save_base(folder: Path, attribute: int, base: Base) -> Base:
-    arrays = {
-        **arrays_of_parts("ev", base.ev, CSR),
-        **arrays_of_parts("ve", base.ve, CSR),
-        "since": base.since,
+    arrays: dict[str, NDArray[Any] | JoinedArray] = {
+        **_arrays_of_rows("ev", base.ev),
+        **_arrays_of_rows("ve", base.ve),
+        **since_arrays([base.since]),
         **arrays_of_parts("closed", base.closed, CLOSED),
         "t": np.array([base.t, base.last], np.int64),
     }
-    return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays), trusted=True)
+    return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays, form_of(arrays)), trusted=True)
+
+
+def since_arrays(parts: Sequence[Int64s]) -> dict[str, NDArray[Any] | JoinedArray]:
+    """`Base.since`, of which the parts are given: one number where all are the same, as after an import."""
+    length = sum(map(len, parts))
+    bounds = [(int(part.min()), int(part.max())) for part in parts if len(part)]
+    if length and min(low for low, _ in bounds) == max(high for _, high in bounds):
+        return {SINCE: np.array([bounds[0][0], length], np.int64)}
+    return {"since": JoinedArray(length, lambda: iter(parts))}
+
+
+def form_of(arrays: Mapping[str, object]) -> int:
+    """The format of a base's file."""
+    return NARROW if SINCE in arrays else PLAIN
+
+
+def _since(arrays: Arrays) -> Int64s:
+    if SINCE not in arrays:
+        return arrays["since"]
+    t, length = arrays[SINCE].tolist()
+    # Kernels take no array that cannot be written to: only what is long is worth a copy where one is needed.
+    return np.full(length, t) if length < _LONG else np.broadcast_to(np.int64(t), length)
+
+
+def _arrays_of_rows(name: str, rows: Csr) -> dict[str, NDArray[Any]]:
+    arrays = arrays_of_parts(name, rows, CSR) | {
+        f"{name}.{FIGURES}": np.array([rows.longest, *rows.span], np.int64)
+    }
+    if rows.has_dense and rows.key_span > len(rows.keys):
+        arrays[f"{name}.{DENSE}"] = rows.dense
+    return arrays
+
+
+def _rows_of(arrays: Arrays, name: str) -> Csr:
+    """The rows of one direction, in files of older versions without figures."""
+    keys, offsets, values = (arrays[f"{name}.{part}"] for part in CSR)
+    if f"{name}.{FIGURES}" not in arrays:
+        return Csr(keys, offsets, values)
+    longest, least, greatest = arrays[f"{name}.{FIGURES}"].tolist()
+    dense = arrays.get(f"{name}.{DENSE}")
+    if dense is not None and dense[0] == NO_INDEX:
+        dense = None
+    return Csr(keys, offsets, values, CsrFigures(longest, (least, greatest), dense))
 
 
 def load_base(segment: Segment, *, trusted: bool = False) -> Base:
@@ -59,9 +110,9 @@ def load_base(segment: Segment, *, trusted: bool = False) -> Base:
     arrays = open_segment(segment, trusted=trusted)
     t, last = arrays["t"].tolist()
     return Base(
-        ev=Csr(*(arrays[f"ev.{part}"] for part in CSR)),
-        ve=Csr(*(arrays[f"ve.{part}"] for part in CSR)),
-        since=arrays["since"],
+        ev=_rows_of(arrays, "ev"),
+        ve=_rows_of(arrays, "ve"),
+        since=_since(arrays),
         closed=ClosedDatoms(*(arrays[f"closed.{part}"] for part in CLOSED)),
         t=t,
         last=last,
@@ -108,15 +159,16 @@ def load_relation(
     known: Callable[[Segment], Part | None] = lambda _: None,
     keep: Callable[[Part], Part] = lambda part: part,
     *,
-    trusted: bool = False,
+    trusts: Callable[[Segment], bool] = lambda _: False,
 ) -> Relation:
     """A relation from its files, that of its base first, then those of its runs. known: gives the part of a file
-    that is open already. keep: is given each part that was opened; what it returns is used."""
+    that is open already. keep: is given each part that was opened; what it returns is used. trusts: whether a file
+    is `trusted`, as in `open_segment`."""
 
     def opened(segment: Segment, load: Callable[..., P], kind: type[P]) -> P:
         part = known(segment)
         if part is None:
-            part = keep(load(segment, trusted=trusted))
+            part = keep(load(segment, trusted=trusts(segment)))
         assert isinstance(part, kind)
         return part
 

@@ -11,16 +11,23 @@ import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from numpy.typing import NDArray
+
+from adalog.store.files.narrow import ABOVE, LEAST
 from adalog.store.files.segment import Arrays, Segment, arrays_of, reseal
+from adalog.store.tries.relation_files import DENSE, NO_INDEX, SINCE
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
 
 # Arrays of bases, runs and the log's files, by the last part of their names or all of it.
 _STAMPS: Final = frozenset({"since", "closed.added", "closed.retracted", "stamps", "past.t", "t"})
-_CODES: Final = frozenset({"ev.values", "closed.v", "past.v", "v"})
+_CODES: Final = frozenset({"ev.values", "ev.figures", "closed.v", "past.v", "v"})
 _SORTED_CODES: Final = frozenset({"ve.keys", "codes"})
+_NARROW: Final = frozenset({SINCE, f"v.{LEAST}", f"codes.{LEAST}"})
+_KEYS: Final = "ve.keys"
+_INDEX: Final = f"ve.{DENSE}"
 # Items that are looked at at once.
 _AT_ONCE: Final = 1 << 20
 
@@ -71,9 +78,22 @@ def _change(arrays: Arrays, shift: Renumbering) -> bool:
                 start, stop = array.searchsorted([low, high])
                 array[start:stop] += by
                 changed |= bool(start < stop)
+                if name == _KEYS and start < stop and _INDEX in arrays:
+                    arrays[_INDEX][0] = NO_INDEX
         elif name in _STAMPS or name in _CODES:
             changed |= _move(array, stamps if name in _STAMPS else codes)
+        elif name in _NARROW:
+            above = arrays.get(f"{name.removesuffix(LEAST)}{ABOVE}")
+            changed |= _move_narrow(array, above, stamps if name == SINCE else codes)
     return changed
+
+
+def _move_narrow(least: Int64s, above: NDArray[Any] | None, ranges: Sequence[tuple[int, int, int]]) -> bool:
+    """The same of a column in `narrow`."""
+    if above is None:
+        return _move(least[:1], ranges)
+    moved = [(low - int(least[0]), high - int(least[0]), by) for low, high, by in ranges]
+    return _move(above, moved)
 
 
 def _move(array: Int64s, ranges: Sequence[tuple[int, int, int]]) -> bool:

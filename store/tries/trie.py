@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,33 +36,54 @@ _DENSE_SLACK = 64
 _LONG_ROW = 4096
 
 
+class CsrFigures(NamedTuple):
+    """What a file says of its rows, so that nobody needs to go through them: the longest row, the least and the
+    greatest value, and `Csr.dense` where keys are close together with gaps."""
+
+    longest: int
+    span: tuple[int, int]
+    dense: NDArray[np.int32] | None
+
+
 @dataclass(frozen=True, eq=False)
 class Csr:
     """Compressed sparse rows: the values of `keys[i]` are `values[offsets[i]:offsets[i + 1]]`, sorted and distinct.
 
-    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n].
+    keys: int64[k], sorted, distinct. offsets: int64[k + 1]. values: int64[n]. figures: of rows in a file.
     """
 
     keys: CodeColumn
     offsets: RowColumn
     values: CodeColumn
+    figures: CsrFigures | None = None
 
     @cached_property
     def dense(self) -> NDArray[np.int32]:
         """int32[span]: the position in `keys` of key `keys[0] + i`, or -1; empty where keys are too far apart."""
-        if len(self.keys) == 0:
+        if not self.has_dense:
             return np.empty(0, np.int32)
-        span = int(self.keys[-1]) - int(self.keys[0]) + 1
-        if span > _DENSE_SLOTS_PER_KEY * len(self.keys) + _DENSE_SLACK:
-            return np.empty(0, np.int32)
+        span = self.key_span
+        if span == len(self.keys):
+            return _counting(span)
+        if self.figures is not None and self.figures.dense is not None:
+            return self.figures.dense
         index = np.full(span, -1, np.int32)
         index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
         return index
 
+    @property
+    def key_span(self) -> int:
+        """How many keys there would be without gaps."""
+        return int(self.keys[-1]) - int(self.keys[0]) + 1 if len(self.keys) else 0
+
+    @property
+    def has_dense(self) -> bool:
+        return len(self.keys) > 0 and is_dense(self.key_span, len(self.keys))
+
     @cached_property
     def is_column(self) -> bool:
         """Whether the keys are without gaps and have one value each: that of `keys[0] + i` is `values[i]`."""
-        return 0 < len(self.keys) == len(self.values) == int(self.keys[-1]) - int(self.keys[0]) + 1
+        return 0 < len(self.keys) == len(self.values) == self.key_span
 
     @property
     def arrays(self) -> tuple[CodeColumn, NDArray[np.int32], RowColumn, CodeColumn]:
@@ -70,12 +92,16 @@ class Csr:
 
     @cached_property
     def longest(self) -> int:
-        """The length of the longest row. O(k) the first time."""
+        """The length of the longest row. O(k) the first time, where no file says it."""
+        if self.figures is not None:
+            return self.figures.longest
         return int(np.diff(self.offsets).max(initial=0))
 
     @cached_property
     def span(self) -> tuple[int, int]:
-        """The least and the greatest value, (0, 0) of none. O(n) the first time."""
+        """The least and the greatest value, (0, 0) of none. O(n) the first time, where no file says it."""
+        if self.figures is not None:
+            return self.figures.span
         return (int(self.values.min()), int(self.values.max())) if len(self.values) else (0, 0)
 
     @cached_property
@@ -154,6 +180,22 @@ class Csr:
 
     def pairs(self) -> tuple[CodeColumn, CodeColumn]:
         return np.repeat(self.keys, np.diff(self.offsets)), self.values
+
+
+def is_dense(span: int, keys: int) -> bool:
+    """Whether so many keys lie close enough together in a span to have a direct index."""
+    return span <= _DENSE_SLOTS_PER_KEY * keys + _DENSE_SLACK
+
+
+_counted = np.empty(0, np.int32)
+
+
+def _counting(length: int) -> NDArray[np.int32]:
+    """int32[length]: 0, 1, 2 …; one array for all tries of a process."""
+    global _counted
+    if len(_counted) < length:
+        _counted = np.arange(length, dtype=np.int32)
+    return _counted[:length]
 
 
 def distinct(values: CodeColumn) -> CodeColumn:

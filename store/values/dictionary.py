@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2s
+from math import isqrt
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,8 +28,8 @@ _MERGE_SHARE: Final = 0.5
 # Bytes of a secret: with it, keys of up to 48 bytes are one block of the hash function.
 SECRET_BYTES: Final = 16
 _HASH_BITS: Final = 32
-# The logarithm of how many hashes a block's directory takes together, more or less.
-_ROW_BITS: Final = 6
+# Hashes are uniform: of n, the place of one is off by more than this many roots of n once in 15,000 times.
+_ROOTS: Final = 2
 
 
 def hash_of(key: bytes, secret: bytes) -> int:
@@ -83,11 +84,9 @@ class Block:
         return self.arrays.secret.tobytes()
 
     def find(self, key: bytes, key_hash: int) -> int | None:
-        hashes, starts, shift = self._directory
-        first = key_hash >> shift
-        at, stop = starts[first], starts[first + 1]
-        at = bisect_left(hashes, key_hash, at, stop)
-        while at < stop and hashes[at] == key_hash:
+        hashes = self._hashes
+        at = self._place(key_hash)
+        while at < len(hashes) and hashes[at] == key_hash:
             number = self.start + int(self.arrays.order[at])
             if self.key(number) == key:
                 return number
@@ -132,13 +131,18 @@ class Block:
         return found
 
     @cached_property
-    def _directory(self) -> tuple[memoryview, list[int], int]:
-        """The hashes, and where those with each value of their first bits begin: few steps instead of twenty."""
-        hashes = self.arrays.hashes
-        bits = max(len(hashes).bit_length() - _ROW_BITS, 0)
-        shift = _HASH_BITS - bits
-        firsts = (np.arange(1 << bits, dtype=np.uint64) << np.uint64(shift)).astype(np.uint32)
-        return hashes.data, [*np.searchsorted(hashes, firsts).tolist(), len(hashes)], shift
+    def _hashes(self) -> memoryview:
+        return self.arrays.hashes.data
+
+    def _place(self, key_hash: int) -> int:
+        """Where the hash is among the sorted ones, or would be: few steps, all close to where it is expected."""
+        hashes, count = self._hashes, len(self._hashes)
+        expected, slack = key_hash * count >> _HASH_BITS, _ROOTS * isqrt(count) + 1
+        low, high = max(expected - slack, 0), min(expected + slack, count)
+        at = bisect_left(hashes, key_hash, low, high)
+        if (at == low and low > 0) or (at == high and high < count):
+            return bisect_left(hashes, key_hash)
+        return at
 
     def __getstate__(self) -> dict[str, object]:
         return {"start": self.start, "arrays": self.arrays, "segment": self.segment}

@@ -14,6 +14,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.executor.spark.engine import SparkEngine
 from adalog.pipeline.folding import fold, folding_on
+from adalog.store.backup.integrity import relation_faults
 from adalog.store.checkpoint import compactor
 from adalog.store.checkpoint.compactor import FoldJob
 from adalog.store.checkpoint.fold_memory import PAIR_BYTES
@@ -106,6 +107,11 @@ def test_a_fold_in_pieces_is_the_fold_of_one_process(tmp_path: Path, size: int) 
         assert not list((tmp_path / "pieces").glob("importing/*"))
     with Database.open(str(tmp_path / "pieces")) as again:
         assert everything(again) == expected
+        relations_of = [data.relation for data in again.snapshot().data().values()]
+        assert any(
+            each.base.ev.figures is not None and each.base.ev.figures.dense is not None for each in relations_of
+        )
+        assert [fault for each in relations_of for fault in relation_faults(each)] == []
 
 
 def test_where_nobody_else_can_fold_this_process_does(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

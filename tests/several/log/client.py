@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -22,7 +21,6 @@ from adalog.datalog.errors import RETRYABLE, AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.log import server, shared_log
-from adalog.store.log.entry import LogEntry
 from tests.several.log.logs import state
 
 PEOPLE = 5
@@ -79,16 +77,17 @@ def stop_in_the_turn(number: int) -> None:
     appends = iter(range(1, 1 << 30))
 
     def stopping(append: Any) -> Any:
-        def stopped(self: Any, where: Any, entries: Sequence[LogEntry]) -> None:
+        def stopped(self: Any, *given: Any) -> None:
             if next(appends) == number:
                 say(stopping=True)
                 os.kill(os.getpid(), signal.SIGSTOP)
-            append(self, where, entries)
+            append(self, *given)
 
         return stopped
 
     server.ServerLog._commit = stopping(server.ServerLog._commit)  # type: ignore[method-assign]
-    shared_log.SharedFileLog._append_on = stopping(shared_log.SharedFileLog._append_on)  # type: ignore[method-assign]
+    own = stopping(shared_log.SharedFileLog._append_by_driver)
+    shared_log.SharedFileLog._append_by_driver = own  # type: ignore[method-assign]
 
 
 def main(location: str, seed: str, threads: str, transactions: str, stop: str = "") -> None:

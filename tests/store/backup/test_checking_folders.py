@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +174,22 @@ def test_wrong_content_of_whole_files_is_told(data: Path) -> None:
     [(where, what)] = findings(data)
     assert where.startswith("segments/attribute-")
     assert "its two directions differ" in what
+
+
+def test_wrong_figures_are_told(tmp_path: Path) -> None:
+    e, v = _ids(1, 2, 4), _ids(9, 7, 7)
+    base = Base(ev=Csr.from_sorted(e, v), ve=Csr.from_pairs(v, e), since=_ids(1, 1, 1), t=1, last=1)
+    saved = save_relation(tmp_path, 5, Relation(base)).base
+    assert list(integrity.relation_faults(Relation(saved))) == []
+    assert saved.ev.figures is not None
+    for name, figures, what in (
+        ("ve", saved.ev.figures._replace(longest=9), "from values to entities its figures are wrong"),
+        ("ev", saved.ev.figures._replace(span=(7, 8)), "from entities to values its figures are wrong"),
+        ("ev", saved.ev.figures._replace(dense=np.array([0, 1, 1, 2], np.int32)), "its index is wrong"),
+    ):
+        wrong = _base(saved, **{name: replace(getattr(saved, name), figures=figures)})
+        [(_, said)] = integrity.relation_faults(Relation(wrong))
+        assert what in said
 
 
 def test_what_the_log_does_not_say_is_told_when_it_is_replayed(data: Path) -> None:

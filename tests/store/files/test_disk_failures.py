@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
+from adalog.store.log.file_appends import FileAppends
 from adalog.store.log.log import Log
 from adalog.store.values.datom import Datom, TxReport
 from adalog.store.writer import in_doubt
@@ -37,7 +38,7 @@ def failing(code: int = sqlite3.SQLITE_IOERR_FSYNC) -> Callable[[], None]:
     def fail() -> None:
         error = sqlite3.OperationalError("disk I/O error")
         error.sqlite_errorcode = code
-        raise sa.exc.OperationalError("COMMIT", None, error) from error
+        raise error
 
     return fail
 
@@ -49,18 +50,29 @@ def nothing() -> None:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     found = Disk()
-    commit, rewrite = sa.Connection.commit, Log._rewrite
+    commit, rewrite, prepare = FileAppends.commit, Log._rewrite, sa.Connection.commit
 
-    def committed(self: sa.Connection) -> None:
+    def prepared(self: sa.Connection) -> None:
+        try:
+            found.before()
+        except sqlite3.Error as error:
+            raise sa.exc.OperationalError("COMMIT", None, error) from error
+        prepare(self)
+
+    def committed(self: FileAppends, driver: sqlite3.Connection) -> None:
         found.before()
-        commit(self)
+        commit(self, driver)
         found.after()
 
     def rewritten(self: Log) -> None:
-        found.settles()
+        try:
+            found.settles()
+        except sqlite3.Error as error:
+            raise sa.exc.OperationalError("PRAGMA", None, error) from error
         rewrite(self)
 
-    monkeypatch.setattr(sa.Connection, "commit", committed)
+    monkeypatch.setattr(FileAppends, "commit", committed)
+    monkeypatch.setattr(sa.Connection, "commit", prepared)
     monkeypatch.setattr(Log, "_rewrite", rewritten)
     monkeypatch.setattr(in_doubt, "_REST", 0.01)
     return found
@@ -199,7 +211,7 @@ def test_an_insert_that_fails_wrote_nothing(database: Database, monkeypatch: pyt
         failing()()
 
     with monkeypatch.context() as patched:
-        patched.setattr(sa.Connection, "exec_driver_sql", fail)
+        patched.setattr(FileAppends, "insert", fail)
         error = told(database, "[[:db/add 1 :n 2]]")
     assert "nothing was applied" in error.message
     assert database.writer.doubt is None

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
@@ -24,6 +23,7 @@ from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
 from adalog.store.files import segment as segments
 from adalog.store.files.folder import Folder
+from adalog.store.log.file_appends import FileAppends
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries import relation
 
@@ -209,16 +209,16 @@ def test_files_of_others_in_a_folder_of_that_name_stay(tmp_path: Path, name: str
 
 
 def fail_when_garbage_is_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit = sa.Connection.commit
+    commit = FileAppends.commit
 
-    def committed(self: sa.Connection) -> None:
+    def committed(self: FileAppends, driver: sqlite3.Connection) -> None:
         if path.exists():
             error = sqlite3.OperationalError("database or disk is full")
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
-            raise sa.exc.OperationalError("COMMIT", None, error) from error
-        commit(self)
+            raise error
+        commit(self, driver)
 
-    monkeypatch.setattr(sa.Connection, "commit", committed)
+    monkeypatch.setattr(FileAppends, "commit", committed)
 
 
 def test_on_a_full_disk_the_stores_own_garbage_goes_first(

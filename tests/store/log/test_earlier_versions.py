@@ -34,7 +34,7 @@ COMMITS = sorted(path.stem for path in FOLDERS.glob("*.json"))
 # The folders are as old as their commits.
 FOR_EVER = KeyMemory(seconds=10**11)
 # The release that made a log of the newest format.
-UP_TO_DATE = {"3b3f3f1": "0.2.0"}
+UP_TO_DATE = {"3b3f3f1": "0.2.0", "66c3760": "0.3.0"}
 
 
 def unpacked(commit: str, to: Path) -> Path:

@@ -40,6 +40,7 @@ def reads_only(path: Path, **more: Any) -> sqlite3.Connection:
 
 
 def opened_anew(database: Database, monkeypatch: pytest.MonkeyPatch, instead: Callable[..., Any]) -> None:
+    database.log._appends.close()
     database.log.engine.dispose()
     monkeypatch.setattr(CONNECT, once(instead))
 

@@ -267,6 +267,18 @@ def test_a_block_that_was_shipped_finds_its_keys() -> None:
     assert [Dictionary([received]).find(b"%d" % number) for number in (0, 999, 1000)] == [0, 999, None]
 
 
+@pytest.mark.parametrize(
+    "hashes", [[], [0], [0, 0, 2**32 - 1], [7] * 500, [*range(300), 2**32 - 1], list(range(2**31, 2**31 + 999))]
+)
+def test_the_place_of_a_hash_is_found_however_they_are_spread(hashes: list[int]) -> None:
+    own = np.array(hashes, np.uint32)
+    order = np.arange(len(own), dtype=np.int32)
+    offsets, nothing = np.zeros(len(own) + 1, np.int64), np.empty(0, np.uint8)
+    block = Block(0, BlockArrays(offsets, nothing, own, order, nothing))
+    for each in {0, 6, 7, 8, 2**31, 2**32 - 1, *hashes}:
+        assert block._place(each) == own.searchsorted(np.uint32(each))
+
+
 @pytest.mark.parametrize("text", ["1e999999999", "-1.5E+99999", "1e20001"])
 def test_a_decimal_is_measured_before_it_is_written_out(text: str) -> None:
     for value in (Decimal(text), (Decimal(text), 1), EdnMap({Keyword("a"): Decimal(text)})):

@@ -196,11 +196,13 @@ def _of_decimals(element: FindAggregate, decimals: ScaledDecimals, groups: Group
     if decimals.largest * int(np.abs(groups.weight).sum()) >= _EXACT:
         return None
     total = group_kernels.sum_by_group(groups.group, decimals.numbers * groups.weight, groups.count)
+    if element.reduction is Reduction.SUM:
+        return ScaledDecimals(total, decimals.scale).codes(groups.values, groups.cancel.check)
+    numbers = group_kernels.sum_by_group(groups.group, groups.weight, groups.count)
     sums = decimals_of(total.tolist(), decimals.scale)
-    if element.reduction is Reduction.MEAN:
-        numbers = group_kernels.sum_by_group(groups.group, groups.weight, groups.count)
-        sums = [quotient_of_decimals(each, Decimal(n)) for each, n in zip(sums, numbers.tolist(), strict=True)]
-    return groups.values.intern_many(sums)
+    return groups.values.intern_many(
+        quotient_of_decimals(each, Decimal(n)) for each, n in zip(sums, numbers.tolist(), strict=True)
+    )
 
 
 def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:

@@ -264,7 +264,7 @@ class Call:
         constants = constants_of(self.name, self.arguments)
         if constants:
             column = next(iter(columns.values()))
-            return of_texts(self.name, column, constants, self.values, self.cancel.check)
+            return of_texts(self.name, column, constants, self.running.run)
         size = len(next(iter(columns.values())))
         if self.name in membership.NAMES:
             return self._membership(columns, size)

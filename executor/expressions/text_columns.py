@@ -13,15 +13,17 @@ import pyarrow as pa
 
 from adalog.datalog.builtins.regex import like_regex
 from adalog.datalog.errors import AdalogError
+from adalog.executor.bounds.run import QueryRun
 from adalog.executor.join.batch import Column
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import FALSE, TAG_STRING, TRUE, one_tag
+from adalog.store.values.layout import FALSE, PAYLOAD_MASK, TAG_STRING, TRUE, one_tag
 
 # Strings between two looks at the deadline, each of which may have a million characters.
 _AT_ONCE: Final = 1 << 14
+# So many strings may be known for each that is asked for.
+_WORTH: Final = 16
 
-Check = Callable[[], None]
 Test = Callable[[Any, str], Any]
 """From a column of texts and a constant one to a column of booleans; None where it is left to the built-in."""
 
@@ -84,23 +86,73 @@ def constants_of(name: str, arguments: Sequence[object]) -> tuple[int, ...]:
     return constants if isinstance(arguments[0], str) else ()
 
 
-def of_texts(name: str, codes: Column, constants: Sequence[int], values: Scratch, check: Check) -> Column | None:
+def of_texts(name: str, codes: Column, constants: Sequence[int], run: QueryRun) -> Column | None:
     """int64[n]: the codes of the results for some texts, each distinct one looked at once; None where they are left
     to the built-in."""
     if one_tag(codes) != TAG_STRING:
         return None
-    group, first = group_kernels.group_rows(codes[None], check)
-    each = codes if len(first) == len(codes) else codes[first]
-    results = np.empty(len(each), np.int64)
-    for start in range(0, len(each), _AT_ONCE):
-        check()
+    if name != "subs":
+        known = _KnownTests.of(run, (name, *constants), codes)
+        if known is not None:
+            return known.results(codes, lambda new: _results(name, new, constants, run))
+    if (codes[1:] > codes[:-1]).all():
+        return _results(name, codes, constants, run)
+    group, first = group_kernels.group_rows(codes[None], run.cancel.check)
+    results = _results(name, codes[first], constants, run)
+    return None if results is None else results[group]
+
+
+def _results(name: str, codes: Column, constants: Sequence[int], run: QueryRun) -> Column | None:
+    """The same of distinct texts."""
+    results = np.empty(len(codes), np.int64)
+    for start in range(0, len(codes), _AT_ONCE):
+        run.cancel.check()
         piece = slice(start, start + _AT_ONCE)
-        texts = values.to_arrow(each[piece])
-        found = _sliced(texts, constants, values) if name == "subs" else _tested(name, texts, constants[0], values)
+        texts = run.values.texts(codes[piece])
+        found = (
+            _sliced(texts, constants, run.values)
+            if name == "subs"
+            else _tested(name, texts, constants[0], run.values)
+        )
         if found is None:
             return None
         results[piece] = found
-    return results if each is codes else results[group]
+    return results
+
+
+class _KnownTests:
+    """What a test gave for the strings of the database that a query met: a byte for each, by number."""
+
+    _FALSE: Final = 1
+    _TRUE: Final = 2
+
+    def __init__(self, size: int) -> None:
+        self._found = np.zeros(size, np.int8)
+
+    @classmethod
+    def of(cls, run: QueryRun, test: tuple[str | int, ...], codes: Column) -> _KnownTests | None:
+        """What a run knows of a test; None where there are so many more strings that it is not worth it."""
+        size = (int(codes.max()) & PAYLOAD_MASK) + 1
+        known: _KnownTests | None = run.made.get((test, "tests"))
+        if known is not None and len(known._found) >= size:
+            return known
+        if size > _WORTH * len(codes) + _AT_ONCE:
+            return None
+        run.cancel.budget.take(size)
+        known = run.made[test, "tests"] = cls(size)
+        return known
+
+    def results(self, codes: Column, test: Callable[[Column], Column | None]) -> Column | None:
+        numbers = codes & PAYLOAD_MASK
+        new = np.flatnonzero(self._found[numbers] == 0)
+        if len(new):
+            _, first = group_kernels.group_rows(codes[None, new])
+            few = codes[new[first]]
+            results = test(few)
+            if results is None:
+                return None
+            self._found[few & PAYLOAD_MASK] = np.where(results == TRUE, self._TRUE, self._FALSE)
+        return np.where(self._found[numbers] == self._TRUE, TRUE, FALSE)
 
 
 def _tested(name: str, texts: pa.Array, pattern: int, values: Scratch) -> Column | None:

@@ -158,6 +158,10 @@ class Codes:
         """float64[n]: the numbers of codes that are all doubles."""
         return self._dictionaries[layout.TAG_DOUBLE].gather_words(codes & _PAYLOAD).view("<f8")
 
+    def texts(self, codes: Int64s) -> pa.LargeStringArray:
+        """The strings of codes that are all strings."""
+        return self._dictionaries[layout.TAG_STRING].gather(codes & _PAYLOAD).view(pa.large_string())
+
     def decimal_parts(self, codes: Int64s) -> DecimalParts:
         """The parts of codes that are all bigdecs."""
         return self._short_decimals.parts(codes & _PAYLOAD)
@@ -450,6 +454,12 @@ class Scratch:
         if not self._own_mask(codes).any():
             return self._base.doubles(codes)
         return np.array(self.decode_many(codes), np.float64)
+
+    def texts(self, codes: Int64s) -> pa.LargeStringArray:
+        """The strings of codes that are all strings."""
+        if not self._own_mask(codes).any():
+            return self._base.texts(codes)
+        return pa.array(self.decode_many(codes), pa.large_string())
 
     def decimal_parts(self, codes: Int64s) -> DecimalParts:
         """The parts of codes that are all bigdecs."""

@@ -240,6 +240,11 @@ def _of_like(pattern: str, escape: str) -> str:
     return f"(?s){''.join(parts)}"
 
 
+def like_regex(pattern: str) -> RegexPattern:
+    """What `like` tries on a whole text, without options."""
+    return _compiled(_of_like(pattern, "\\"))
+
+
 REGEXES = (
     _one_match("re-find", _ANYWHERE),
     _one_match("re-matches", _WHOLE),

@@ -23,12 +23,13 @@ from adalog.executor.answer.decoding import decoded
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.expressions.calls import Call, Results
-from adalog.executor.expressions.decimals import ScaledDecimals, decimals_of, scaled
+from adalog.executor.expressions.decimals import ScaledDecimals, decimals_of
+from adalog.executor.expressions.number_columns import NumberColumns
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.sum_kernels import exact_sums
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import LONG_MAX, LONG_MIN, NIL, TAG_BIGDEC, TAG_DOUBLE, TAG_FLOAT, tags_of
+from adalog.store.values.layout import LONG_MAX, LONG_MIN, NIL, TAG_BIGDEC, TAG_DOUBLE, TAG_FLOAT, one_tag, tags_of
 
 # Sums of longs below this cannot wrap around.
 _EXACT = 1 << 62
@@ -55,6 +56,7 @@ class Groups:
     count: int
     values: Scratch
     cancel: Cancel
+    numbers: NumberColumns
 
 
 def aggregated(
@@ -69,8 +71,8 @@ def aggregated(
     it is made."""
     if not rows.size:
         return [np.empty(0, np.int64) for _ in elements]
-    plain = sum(not isinstance(element, FindAggregate) for element in elements)
-    with Held(cancel.budget, (_NUMBERING + 8 * plain) * rows.size):
+    # A column for each element: of the codes to group by, or of numbers.
+    with Held(cancel.budget, (_NUMBERING + 8 * len(elements)) * rows.size):
         return _aggregated(rows, elements, values, cancel, late or {})
 
 
@@ -84,7 +86,7 @@ def _aggregated(
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
     if rows.weight is not None:
         check_total(rows.weight)
-    groups = Groups(group, rows.weights(), len(first), values, cancel)
+    groups = Groups(group, rows.weights(), len(first), values, cancel, NumberColumns(values, cancel.check))
     made: list[Column] = []
     for element in elements:
         cancel.check()
@@ -106,7 +108,7 @@ def _aggregated(
 def _of_call(element: FindAggregate, call: Results, rows: Batch, groups: Groups) -> Column:
     """A sum or a mean of what a call gives: without codes where these are bigdecs or doubles."""
     with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * rows.size * max(1, len(call.variables))):
-        numbers = call.numbers(rows) if isinstance(call, Call) else None
+        numbers = call.numbers(rows, groups.numbers) if isinstance(call, Call) else None
         found = None
         if isinstance(numbers, ScaledDecimals):
             found = _of_decimals(element, replace(numbers, numbers=_full(numbers.numbers, rows)), groups)
@@ -147,7 +149,7 @@ def _without_nil(element: FindAggregate, codes: Column, groups: Groups) -> Colum
     found = np.full(groups.count, groups.values.intern(element.known.of_nothing), np.int64)
     if there.any():
         has, group = np.unique(groups.group[there], return_inverse=True)
-        few = Groups(group.astype(np.int64), groups.weight[there], len(has), groups.values, groups.cancel)
+        few = replace(groups, group=group.astype(np.int64), weight=groups.weight[there], count=len(has))
         found[has] = _one(element, codes[there], few)
     return found
 
@@ -185,22 +187,24 @@ def _quotients(dividend: NDArray[np.int64], divisor: NDArray[np.int64]) -> NDArr
 
 
 def _on_decimals(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:
-    if element.reduction not in (Reduction.SUM, Reduction.MEAN) or not (tags_of(codes) == TAG_BIGDEC).all():
+    if element.reduction not in (Reduction.SUM, Reduction.MEAN) or one_tag(codes) != TAG_BIGDEC:
         return None
     with Held(groups.cancel.budget, (_NUMBERING + _SUMMING) * len(codes)):
-        decimals = scaled(codes, groups.values, groups.cancel.check)
-        return None if decimals is None else _of_decimals(element, decimals, groups)
+        decimals = groups.numbers.of(codes)
+        return _of_decimals(element, decimals, groups) if isinstance(decimals, ScaledDecimals) else None
 
 
 def _of_decimals(element: FindAggregate, decimals: ScaledDecimals, groups: Groups) -> Column | None:
     if decimals.largest * int(np.abs(groups.weight).sum()) >= _EXACT:
         return None
     total = group_kernels.sum_by_group(groups.group, decimals.numbers * groups.weight, groups.count)
+    if element.reduction is Reduction.SUM:
+        return ScaledDecimals(total, decimals.scale).codes(groups.values, groups.cancel.check)
+    numbers = group_kernels.sum_by_group(groups.group, groups.weight, groups.count)
     sums = decimals_of(total.tolist(), decimals.scale)
-    if element.reduction is Reduction.MEAN:
-        numbers = group_kernels.sum_by_group(groups.group, groups.weight, groups.count)
-        sums = [quotient_of_decimals(each, Decimal(n)) for each, n in zip(sums, numbers.tolist(), strict=True)]
-    return groups.values.intern_many(sums)
+    return groups.values.intern_many(
+        quotient_of_decimals(each, Decimal(n)) for each, n in zip(sums, numbers.tolist(), strict=True)
+    )
 
 
 def _on_doubles(element: FindAggregate, codes: Column, groups: Groups) -> Column | None:

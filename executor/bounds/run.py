@@ -14,13 +14,13 @@ from adalog.store.values.codes import Scratch
 class QueryRun:
     """`values`: the codes of what the run makes up. `cancel`: its flag, deadline and budget. `strict`: an attribute
     that is not declared is refused. `threads`: how many a join may use. `made`: what was sorted or gathered once
-    for the whole run, by the identity of what it was made for."""
+    for the whole run, by what it was made for."""
 
     values: Scratch
     cancel: Cancel = field(default_factory=Cancel)
     strict: bool = False
     threads: int = 1
-    made: dict[tuple[int, Hashable], Any] = field(default_factory=dict)
+    made: dict[tuple[Hashable, Hashable], Any] = field(default_factory=dict)
 
     @property
     def on_one_thread(self) -> QueryRun:

@@ -13,7 +13,8 @@ from adalog.datalog.aggregates import Reduction
 from adalog.datalog.ast import FindAggregate
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.expressions.binding import CallBinding
-from adalog.executor.expressions.calls import ARITHMETIC, Results
+from adalog.executor.expressions.calls import Results
+from adalog.executor.expressions.number_columns import ARITHMETIC
 from adalog.planner.model import logical
 from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.plan import Plan

@@ -12,50 +12,38 @@ from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import sort_key
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.expressions.decimals import (
-    ScaledDecimals,
-    as_decimals,
-    compared,
-    computed,
-    scaled,
-    scaled_values,
+from adalog.executor.expressions import membership
+from adalog.executor.expressions.number_columns import (
+    ARITHMETIC,
+    COMPARE,
+    NumberColumns,
+    Numbers,
+    arithmetic,
+    comparison,
 )
+from adalog.executor.expressions.text_columns import FALSE_OF_NIL, constants_of, of_texts
 from adalog.executor.join.batch import Batch, Column, Mask, stack
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import FALSE, LONG_MAX, LONG_MIN, NIL, TAG_BIGDEC, TAG_DOUBLE, TRUE, tag_of, tags_of
+from adalog.store.values.layout import (
+    FALSE,
+    NIL,
+    TAG_INSTANT,
+    TRUE,
+    one_tag,
+)
 
 # Work between two looks at the deadline, in characters gone through; a call by itself is worth so many.
 _WORK = 1 << 16
 _CALL = 1 << 10
 # Rows of arguments that are decoded at once.
 _DECODED = 1 << 14
-# Every integer up to here is a double.
-_DOUBLE = 1 << 53
-
-_COMPARE: dict[str, Callable[[Any, Any], Mask]] = {
-    "<": np.less,
-    ">": np.greater,
-    "<=": np.less_equal,
-    ">=": np.greater_equal,
-    "==": np.equal,
-}
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-}
-
-Numbers = NDArray[np.int64] | NDArray[np.float64] | ScaledDecimals
-"""Longs, doubles or bigdecs, one for each row or one for all."""
 
 
 class Running(Protocol):
@@ -144,12 +132,12 @@ class Call:
             return np.empty(0, np.int64)
         return self._results({leaf: column_of(leaf, batch) for leaf in self.leaves()}, batch.size)
 
-    def numbers(self, batch: Batch) -> Numbers | None:
+    def numbers(self, batch: Batch, numbers: NumberColumns) -> Numbers | None:
         """The results of arithmetic on numbers, which need no codes then; None where some are nil or others."""
         leaves = self.leaves()
         if not batch.size or not leaves:
             return None
-        return self._numbers({leaf: column_of(leaf, batch) for leaf in leaves})
+        return self._numbers({leaf: column_of(leaf, batch) for leaf in leaves}, numbers)
 
     def _results(self, columns: Mapping[_Leaf, Column], size: int) -> Column:
         of_nil = self._of_nil
@@ -260,9 +248,11 @@ class Call:
     def _of_nil(self) -> int | None:
         """The code of the result where an argument is nil, of comparisons and arithmetic of numbers; None of
         others, and where calls within may refuse what they are given."""
-        if self.name not in _COMPARE.keys() | ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
+        if self.name in FALSE_OF_NIL and constants_of(self.name, self.arguments):
+            return FALSE
+        if self.name not in COMPARE.keys() | ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
             return None
-        return FALSE if self.name in _COMPARE else NIL if self.nil_gives_nil else None
+        return FALSE if self.name in COMPARE else NIL if self.nil_gives_nil else None
 
     def _quick(self, columns: Mapping[_Leaf, Column]) -> Column | None:
         """The results on columns of codes or numbers; None where they take the values."""
@@ -271,22 +261,40 @@ class Call:
         if self.name in ("=", "not=", "!=") and len(self.arguments) == 2 and self.is_plain:
             a, b = (each if isinstance(each, int) else columns[each] for each in self.arguments)
             return np.where(((a == b) == (self.name == "=")) & (a != NIL) & (b != NIL), TRUE, FALSE)
-        if self.name in _COMPARE and len(self.arguments) == 2:
-            pair = [self._numbers_of(each, columns) for each in self.arguments]
-            holds = _compared(self.name, pair[0], pair[1])
-            size = len(next(iter(columns.values())))
+        constants = constants_of(self.name, self.arguments)
+        if constants:
+            column = next(iter(columns.values()))
+            return of_texts(self.name, column, constants, self.running.run)
+        size = len(next(iter(columns.values())))
+        if self.name in membership.NAMES:
+            return self._membership(columns, size)
+        numbers = NumberColumns(self.values, self.cancel.check)
+        if self.name in COMPARE and len(self.arguments) == 2:
+            holds = self._instants_compared(columns)
+            if holds is None:
+                pair = [self._numbers_of(each, columns, numbers) for each in self.arguments]
+                holds = comparison(self.name, pair[0], pair[1])
             return None if holds is None else np.broadcast_to(np.where(holds, TRUE, FALSE), size)
-        numbers = self._numbers(columns)
-        if numbers is None:
-            return None
-        if isinstance(numbers, ScaledDecimals):
-            return numbers.codes(self.values, self.cancel.check)
-        if numbers.dtype == np.int64:
-            return numbers.astype(np.int64, copy=False)
-        each, where = np.unique(numbers, return_inverse=True)
-        return self.values.intern_many(each.tolist())[where]
+        computed = self._numbers(columns, numbers)
+        return None if computed is None else numbers.codes(computed)
 
-    def _numbers(self, columns: Mapping[_Leaf, Column]) -> Numbers | None:
+    def _membership(self, columns: Mapping[_Leaf, Column], size: int) -> Column | None:
+        subject, collection = self.arguments
+        if not isinstance(collection, int) or isinstance(subject, int):
+            return None
+        codes = subject._results(columns, size) if isinstance(subject, Call) else columns[subject]
+        return membership.among(self.name, codes, collection, self.values)
+
+    def _instants_compared(self, columns: Mapping[_Leaf, Column]) -> Mask | None:
+        """Which rows a comparison of instants holds for, whose codes are in their order; None of others."""
+        if not self.is_plain:
+            return None
+        a, b = (np.array([each]) if isinstance(each, int) else columns[each] for each in self.arguments)
+        if one_tag(a) != TAG_INSTANT or one_tag(b) != TAG_INSTANT:
+            return None
+        return COMPARE[self.name](a, b)
+
+    def _numbers(self, columns: Mapping[_Leaf, Column], numbers: NumberColumns) -> Numbers | None:
         """The results of arithmetic as numbers; None where they are others, or might not fit."""
         if self.name not in ARITHMETIC or not self.arguments:
             return None
@@ -294,64 +302,22 @@ class Call:
         if found is None and len(self.arguments) < 2:
             return None
         for operand in self.arguments:
-            number = self._numbers_of(operand, columns)
+            number = self._numbers_of(operand, columns, numbers)
             if number is None:
                 return None
-            found = number if found is None else _computed(self.name, found, number)
+            found = number if found is None else arithmetic(self.name, found, number)
             if found is None:
                 return None
         return found
 
-    def _numbers_of(self, operand: Operand, columns: Mapping[_Leaf, Column]) -> Numbers | None:
+    def _numbers_of(
+        self, operand: Operand, columns: Mapping[_Leaf, Column], numbers: NumberColumns
+    ) -> Numbers | None:
         if isinstance(operand, Call):
-            return operand._numbers(columns)
+            return operand._numbers(columns, numbers)
         if isinstance(operand, int):
-            tag = tag_of(operand)
-            if tag == 0:
-                return np.array(operand)
-            value = self.values.decode(operand)
-            return scaled_values([value]) if tag == TAG_BIGDEC else np.array(value) if tag == TAG_DOUBLE else None
-        codes = columns[operand]
-        if codes.min() >= LONG_MIN and codes.max() <= LONG_MAX:
-            return codes
-        tags = tags_of(codes)
-        if (tags == TAG_BIGDEC).all():
-            return scaled(codes, self.values, self.cancel.check)
-        return self.values.doubles(codes) if (tags == TAG_DOUBLE).all() else None
-
-
-def _computed(name: str, left: Numbers, right: Numbers) -> Numbers | None:
-    """None where a long might not fit into its code, or the quotient is no double."""
-    if isinstance(left, ScaledDecimals) or isinstance(right, ScaledDecimals):
-        a, b = as_decimals(left), as_decimals(right)
-        return None if a is None or b is None else computed(name, a, b)
-    if left.dtype == np.int64 and right.dtype == np.int64:
-        most, other = _largest(left), _largest(right)
-        if name == "/" or (most * other if name == "*" else most + other) > LONG_MAX:
-            return None
-    elif name == "/" and not np.all(right):
-        return None
-    with np.errstate(all="ignore"):
-        found: Numbers = np.asarray(ARITHMETIC[name](left, right))
-        return found
-
-
-def _compared(name: str, left: Numbers | None, right: Numbers | None) -> Mask | None:
-    """Which rows a comparison holds for; None where comparing the columns would round some of them."""
-    if left is None or right is None:
-        return None
-    if isinstance(left, ScaledDecimals) or isinstance(right, ScaledDecimals):
-        a, b = as_decimals(left), as_decimals(right)
-        return None if a is None or b is None else compared(_COMPARE[name], a, b)
-    if left.dtype != right.dtype:
-        longs = left if left.dtype == np.int64 else right
-        if _largest(longs) > _DOUBLE:
-            return None
-    return _COMPARE[name](left, right)
-
-
-def _largest(numbers: NDArray[Any]) -> int:
-    return max(-int(numbers.min()), int(numbers.max()))
+            return numbers.of_constant(operand)
+        return numbers.of(columns[operand])
 
 
 def _all_texts(values: Sequence[Any]) -> bool:

@@ -11,21 +11,22 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.datalog.builtins.arithmetic import trimmed
 from adalog.executor.join.batch import Column
+from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
-from adalog.store.values.decimals import digits_of
 
 # Two integers below this add up without wrapping around.
 _MOST = 1 << 62
 # Digits, and those after the point.
 _LONGEST = 18
-_IN_ARROW = 38
+# What a number is multiplied by that gets so many digits, and what it is below then.
+_FACTORS = 10 ** np.arange(_LONGEST + 1)
+_BOUNDS = 10 ** (_LONGEST - np.arange(_LONGEST + 1))
 # Values between two looks at the deadline.
-_AT_ONCE = 1 << 14
+_AT_ONCE = 1 << 16
 
 Check = Callable[[], None]
 
@@ -50,12 +51,13 @@ class ScaledDecimals:
 
     def codes(self, values: Scratch, check: Check) -> Column:
         """int64[n]: the codes of the bigdecs. `check` raises when the query should stop."""
-        each, where = np.unique(self.numbers, return_inverse=True)
+        where, firsts = group_kernels.group_rows(self.numbers[None], check)
+        each = self.numbers[firsts]
         made = np.empty(len(each), np.int64)
         for start in range(0, len(each), _AT_ONCE):
             check()
             piece = slice(start, start + _AT_ONCE)
-            made[piece] = values.intern_many(decimals_of(each[piece].tolist(), self.scale))
+            made[piece] = values.intern_decimals(each[piece], self.scale)
         return made[where]
 
 
@@ -66,16 +68,17 @@ def decimals_of(numbers: Sequence[int], scale: int) -> list[Decimal]:
 
 def scaled(codes: Column, values: Scratch, check: Check) -> ScaledDecimals | None:
     """The bigdecs of codes, at least one; None where one does not fit. `check` as above."""
-    each, where = np.unique(codes, return_inverse=True)
-    texts = values.decimal_texts(each)
+    numbers, places = values.decimal_parts(codes)
     check()
-    digits = digits_of(texts)
-    if digits.fraction > _LONGEST or digits.whole + digits.fraction > _LONGEST:
+    scale = int(places.max())
+    if places.min() == scale:
+        return ScaledDecimals(numbers, scale) if scale >= 0 else None
+    if places.min() < 0:
         return None
-    limbs = texts.cast(pa.decimal128(_IN_ARROW, digits.fraction)).buffers()[1]
-    # Of two limbs the lower one, which has all of such a number.
-    numbers = np.frombuffer(limbs, "<i8", 2 * len(each))[::2]
-    return ScaledDecimals(numbers[where], digits.fraction)
+    missing = scale - places
+    if (np.abs(numbers) >= _BOUNDS[missing]).any():
+        return None
+    return ScaledDecimals(numbers * _FACTORS[missing], scale)
 
 
 def scaled_values(decimals: Sequence[Decimal]) -> ScaledDecimals | None:

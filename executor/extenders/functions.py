@@ -14,6 +14,7 @@ from adalog.executor.expressions.calls import Results
 from adalog.executor.expressions.conditionals import truthy
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.protocol import UNBOUNDED, AtLevel, Check, level_of
+from adalog.executor.kernels.group_kernels import group_rows
 from adalog.store.tries.trie import distinct
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import NIL
@@ -103,19 +104,27 @@ class UnnestExtender(AtLevel):
             found = self._known[code] = distinct(codes[codes != NIL])
         return found
 
-    def _runs(self, batch: Batch) -> list[Column]:
-        return [self._elements(code) for code in batch.columns[self.collection].tolist()]
+    def _runs(self, batch: Batch) -> tuple[list[Column], Column]:
+        """(the elements of each collection, int64[n]: the number of each row's)."""
+        collections = batch.columns[self.collection]
+        group, first = group_rows(collections[None])
+        return [self._elements(code) for code in collections[first].tolist()], group
 
     def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
         if not self.proposes:
             return np.full(batch.size, UNBOUNDED, np.int64)
-        return np.fromiter((len(run) for run in self._runs(batch)), np.int64, count=batch.size)
+        runs, group = self._runs(batch)
+        return np.fromiter(map(len, runs), np.int64, count=len(runs))[group]
 
     def propose(self, batch: Batch, variable: str) -> Batch:
-        runs = self._runs(batch)
-        lengths = np.fromiter((len(run) for run in runs), np.int64, count=batch.size)
-        parent = np.repeat(np.arange(batch.size), lengths)
-        return batch.extend(parent, self.out, np.concatenate(runs) if runs else np.empty(0, np.int64))
+        runs, group = self._runs(batch)
+        lengths = np.fromiter(map(len, runs), np.int64, count=len(runs))
+        sizes = lengths[group]
+        parent = np.repeat(np.arange(batch.size), sizes)
+        # Where each row's run begins among all runs, and how far into it each new row is.
+        begins = (np.cumsum(lengths) - lengths)[group] - (np.cumsum(sizes) - sizes)
+        elements = np.concatenate(runs) if runs else np.empty(0, np.int64)
+        return batch.extend(parent, self.out, elements[np.arange(len(parent)) + begins[parent]])
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
         wanted, held = batch.columns[self.out], np.zeros(batch.size, np.bool_)

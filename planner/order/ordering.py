@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import filterfalse, islice
 
-from adalog.planner.model.logical import AndNode, Leaf, Node, OrNode, leaves, variables
+from adalog.planner.model.logical import AndNode, Leaf, Node, OrNode, conjuncts, leaves, variables
 from adalog.planner.order.statistics import FILTER, Statistics
 from adalog.planner.scope.comparisons import bounds, equates, narrows
 
@@ -23,10 +23,18 @@ _BETWEEN = 0.001
 _BEAM = 8
 # With more variables to choose from, all but a few of those that nothing bound leads to are left for later.
 _MANY, _FEW = 10, 3
+# The cost from which on a beam's order is improved, some hundredths of a second, and what a step of that is worth.
+_EXPENSIVE, _STEP = 2e5, 400.0
+_MOST_STEPS, _MOST_MOVED = 5000, 30
+# What a better order costs at most of the one before it; more is in the estimates' noise.
+_CLEARLY = 0.9
 
 
 Binds = Callable[[Leaf, str, frozenset[str]], bool]
 """Whether a leaf gives values of a variable once some are bound."""
+
+Tried = Callable[[Sequence[str], frozenset[str]], Sequence[str]]
+"""Those of the variables that can be next, once some are bound, that a search tries."""
 
 
 def gives(leaf: Leaf, variable: str, bound: frozenset[str]) -> bool:
@@ -86,22 +94,14 @@ def order_variables(
     written = list(dict.fromkeys(name for leaf in leaves(body) for name in leaf.mentions))
     wanted = [name for name in written if name not in given]
     search = _Search(body, wanted, given, needed, statistics, shorten=reorder)
+    start = PartialOrder((), given, (), 0.0)
+    if not reorder:
+        return search.cheapest(start, 1, lambda options, _: options[:1])
     width = max(2, _BEAM * _MANY // max(len(wanted), _MANY))
-    beam = [PartialOrder((), given, (), 0.0)]
-    for _ in wanted:
-        grown: dict[frozenset[str], PartialOrder] = {}
-        for partial in beam:
-            statistics.check()
-            options = search.options(partial.bound)
-            for name in search.promising(options, partial.bound) if reorder else options[:1]:
-                candidate = search.extend(partial, name)
-                best = grown.get(candidate.bound)
-                if best is None or candidate.cost < best.cost:
-                    grown[candidate.bound] = candidate
-        if not grown:
-            return None
-        beam = sorted(grown.values(), key=lambda p: (p.cost, p.order))[:width]
-    return beam[0]
+    best = search.cheapest(start, width, search.promising)
+    if best is None or best.cost < _EXPENSIVE or len(wanted) > _MOST_MOVED:
+        return best
+    return search.improved(start, best)
 
 
 @dataclass(slots=True)
@@ -193,7 +193,7 @@ class _Search:
         self.statistics = statistics
         self.items: dict[str, list[tuple[Node, frozenset[str]]]] = {name: [] for name in wanted}
         self.spans: dict[str, list[frozenset[str]]] = {name: [] for name in wanted}
-        for item in body.items:
+        for item in conjuncts(body.items):
             names = variables(item)
             for name in names & self.items.keys():
                 self.items[name].append((item, names))
@@ -205,6 +205,12 @@ class _Search:
             name: min((statistics.domain(item, name) for item, _ in items), default=1.0)
             for name, items in self.items.items()
         }
+        # Of those whose values lie between constants: the share that does, where it is known.
+        self.shares: dict[str, float] = {}
+        for name, items in self.items.items():
+            share = statistics.range_share([item for item, _ in items], name)
+            if share is not None:
+                self.shares[name] = share
         self.nests = {
             id(item): _Nest.of(item, given, statistics)
             for item in body.items
@@ -214,6 +220,51 @@ class _Search:
         if self.nests:
             inside = frozenset[str]().union(*(nest.node.owners for nest in self.nests.values()))
             self.outside = [name for name in wanted if name not in inside]
+
+    def cheapest(self, start: PartialOrder, width: int, tried: Tried) -> PartialOrder | None:
+        """The cheapest order that a beam of a width finds; None where some variable can never be bound."""
+        beam = [start]
+        for _ in self.wanted:
+            grown: dict[frozenset[str], PartialOrder] = {}
+            for partial in beam:
+                self.statistics.check()
+                for name in tried(self.options(partial.bound), partial.bound):
+                    candidate = self.extend(partial, name)
+                    best = grown.get(candidate.bound)
+                    if best is None or candidate.cost < best.cost:
+                        grown[candidate.bound] = candidate
+            if not grown:
+                return None
+            beam = sorted(grown.values(), key=lambda p: (p.cost, p.order))[:width]
+        return beam[0]
+
+    def improved(self, start: PartialOrder, best: PartialOrder) -> PartialOrder:
+        """The order with variables moved to other places while that makes it clearly cheaper. In a beam those with
+        few values, which are cheap to begin with, crowd out the one that connects them."""
+        left = int(min(best.cost / _STEP, _MOST_STEPS))
+        waiting = list(best.order)
+        while waiting and left > 0:
+            name = waiting.pop()
+            others = [each for each in best.order if each != name]
+            for place in range(len(others) + 1):
+                moved = self.in_order(start, [*others[:place], name, *others[place:]], _CLEARLY * best.cost)
+                left -= len(others)
+                if moved is not None:
+                    best, waiting = moved, [each for each in moved.order if each != name]
+        return best
+
+    def in_order(self, start: PartialOrder, names: Sequence[str], below: float) -> PartialOrder | None:
+        """The order that begins so and binds variables in a sequence, each as soon as it can be bound; None where
+        that costs no less than `below`."""
+        self.statistics.check()
+        partial, left = start, list(names)
+        while left:
+            name = next((each for each in left if self.binds(each, partial.bound)), None)
+            if name is None or partial.cost >= below:
+                return None
+            left.remove(name)
+            partial = self.extend(partial, name)
+        return partial if partial.cost < below else None
 
     def options(self, bound: frozenset[str]) -> list[str]:
         """The variables that something can propose; of those local to the branches of a large `or` a few."""
@@ -258,18 +309,22 @@ class _Search:
         counts = [self.count(item, name, partial) for item, _ in taking]
         domain = self.domains[name]
         least = min((count for count in counts if count < FILTER), default=domain)
-        share = 1.0
+        share, known = 1.0, self.shares.get(name)
         skipped = False
         for (item, names), count in zip(taking, counts, strict=True):
             if count == least and not skipped:
                 skipped = True
             elif count < FILTER:
                 share *= min(1.0, count / max(domain, 1.0, least))
-            elif names <= bound:
+            elif names <= bound and not (known is not None and bounds(item, name, frozenset()) is not None):
                 share *= item.selectivity
         candidates = before * least
         after = candidates * share
-        if {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}:
+        if known is not None:
+            after *= known
+            # Of a whole column a range is read.
+            candidates = max(before, candidates * known) if least > 1.0 else candidates
+        elif {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}:
             # What lies between two bounds is found, and is little as a rule.
             candidates = after = before * max(1.0, _BETWEEN * least)
         if self._is_looked_up(name, partial.bound):

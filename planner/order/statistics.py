@@ -6,8 +6,9 @@ what is correct.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from math import prod
 
 from adalog.datalog.ast import Const, LookupRef
@@ -16,12 +17,14 @@ from adalog.datalog.values import Keyword
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Node, variables
 from adalog.planner.model.paths import PathName, path_in
-from adalog.planner.scope.comparisons import equates, narrows
+from adalog.planner.scope.comparisons import bounds, equates, narrows
 from adalog.planner.scope.resolve import attribute_of, entity_code, value_code
 from adalog.store.snapshot.snapshot import Snapshot
 
 # What a change is taken to be: its rows, and the extensions of a bound value by it.
 _CHANGED, _SCATTERED = 64.0, 2.0
+
+_NOTHING: frozenset[str] = frozenset()
 
 FILTER = 1e18
 """The estimated count of what cannot propose."""
@@ -31,8 +34,8 @@ def _go_on() -> None:
     """No deadline: a plan made for its own sake."""
 
 
-# The types whose codes are in the order of values.
-_ORDERED = frozenset({"long", "ref", "instant"})
+# The types whose codes are in the order of values, and of what Python's type their values are.
+_ORDERED = {"long": int, "ref": int, "instant": datetime}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +173,37 @@ class Statistics:
         if entity_known or value_known:
             return size.rows / (size.firsts if entity_known else size.seconds) + 1.0
         return max(size.rows, 1.0)
+
+    def range_share(self, items: Iterable[Node], variable: str) -> float | None:
+        """The share of a variable's values that lie between the constants of comparisons; None: not known, or there
+        is no such comparison. Of an attribute whose codes are in the order of values."""
+        low: list[Const] = []
+        high: list[Const] = []
+        for item in items:
+            is_above = bounds(item, variable, _NOTHING)
+            if is_above is not None:
+                assert isinstance(item, logical.PredicateAtom)
+                (high if is_above else low).extend(each for each in item.args if isinstance(each, Const))
+        if not low and not high:
+            return None
+        for item in items:
+            if isinstance(item, logical.DatomAtom) and item.value == variable and not item.version.is_change:
+                found = self._range_share(item, low, high)
+                if found is not None:
+                    return found
+        return None
+
+    def _range_share(self, atom: logical.DatomAtom, low: Sequence[Const], high: Sequence[Const]) -> float | None:
+        if not isinstance(atom.attribute, Const):
+            return None
+        snapshot = self.databases[atom.source]
+        attribute = attribute_of(snapshot, atom.attribute)
+        kind = None if attribute is None else _ORDERED.get(attribute.kind.value_type or "")
+        if attribute is None or any(type(each.value) is not kind for each in (*low, *high)):
+            return None
+        codes = [[snapshot.codes.lookup(each.value) for each in some] for some in (low, high)]
+        least, most = ([code for code in some if code is not None] for some in codes)
+        return snapshot.range_estimate(attribute, max(least, default=None), min(most, default=None))
 
     def is_coded(self, node: Node, variable: str) -> bool:
         """Whether the node proposes values of which the codes say nothing about the order."""

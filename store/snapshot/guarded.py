@@ -186,6 +186,9 @@ class GuardedSnapshot(Snapshot):
     def row_estimate(self, attribute: Attribute, key: int, *, inverse: bool) -> int:
         return self.raw.row_estimate(attribute, key, inverse=inverse)
 
+    def range_estimate(self, attribute: Attribute, low: int | None, high: int | None) -> float | None:
+        return self.raw.range_estimate(attribute, low, high)
+
     def estimates(self, attribute: Attribute) -> AttributeStatistics:
         return self.raw.statistics(attribute)
 
@@ -234,6 +237,9 @@ class UnmeasuredSnapshot(GuardedSnapshot):
     def row_estimate(self, attribute: Attribute, key: int, *, inverse: bool) -> int:
         alone = attribute.kind.unique is not None if inverse else not attribute.is_many
         return 1 if alone else 10
+
+    def range_estimate(self, attribute: Attribute, low: int | None, high: int | None) -> float | None:
+        return None
 
     def estimates(self, attribute: Attribute) -> AttributeStatistics:
         return _USUAL

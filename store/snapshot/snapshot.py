@@ -308,6 +308,16 @@ class Snapshot:
         """About how many values an entity has, or with `inverse` how many entities a value."""
         return self.trie(attribute.id, inverse=inverse).count(key)
 
+    def range_estimate(self, attribute: Attribute, low: int | None, high: int | None) -> float | None:
+        """About which share of an attribute's values have codes between two, both included; None: not known."""
+        trie = self.trie(attribute.id, inverse=True)
+        keys = trie.base.keys if 2 * len(trie.base.keys) >= trie.rows else trie.keys
+        if not len(keys):
+            return None
+        first = 0 if low is None else int(keys.searchsorted(low))
+        end = len(keys) if high is None else int(keys.searchsorted(high, side="right"))
+        return max(end - first, 0) / len(keys)
+
     def estimates(self, attribute: Attribute) -> AttributeStatistics:
         """The same to choose between plans by, and never to decide."""
         return self.statistics(attribute)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, Protocol
 
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 
 from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import type_name
-from adalog.store.files.packing import canonical_decimal
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block, Dictionary
 from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key
+from adalog.store.values.made_values import MadeValues
+from adalog.store.values.short_decimals import DecimalParts, ShortDecimals, decimal_of, parts_of, word_of
 
 # Codes that are decoded sooner one by one than by the column.
 _FEW: Final = 16
@@ -37,6 +39,7 @@ _AT_ONCE: Final = 4096
 # Bytes that are taken at once.
 _PIECE: Final = 1 << 16
 _PAYLOAD: Final = np.int64(layout.PAYLOAD_MASK)
+_BIGDEC: Final = np.int64(layout.code_of(layout.TAG_BIGDEC, 0))
 # The code of the first millisecond of 1970.
 _EPOCH: Final = np.int64(layout.code_of(layout.TAG_INSTANT, layout.INSTANT_BIAS))
 
@@ -66,6 +69,7 @@ class Codes:
         self._dictionaries = {
             tag: given[tag] if tag in given else Dictionary(secret=secret) for tag in layout.DICTIONARY_TAGS
         }
+        self._short_decimals = ShortDecimals(self._dictionaries[layout.TAG_BIGDEC])
 
     def intern(self, value: Any) -> int:
         """The value's code, made if need be. For one thread at a time."""
@@ -154,9 +158,21 @@ class Codes:
         """float64[n]: the numbers of codes that are all doubles."""
         return self._dictionaries[layout.TAG_DOUBLE].gather_words(codes & _PAYLOAD).view("<f8")
 
-    def decimal_texts(self, codes: Int64s) -> pa.Array:
-        """The canonical texts of codes that are all bigdecs."""
-        return self._dictionaries[layout.TAG_BIGDEC].gather(codes & _PAYLOAD).cast(pa.large_string())
+    def texts(self, codes: Int64s) -> pa.LargeStringArray:
+        """The strings of codes that are all strings."""
+        return self._dictionaries[layout.TAG_STRING].gather(codes & _PAYLOAD).view(pa.large_string())
+
+    def decimal_parts(self, codes: Int64s) -> DecimalParts:
+        """The parts of codes that are all bigdecs."""
+        return self._short_decimals.parts(codes & _PAYLOAD)
+
+    def decimal_codes(self, parts: DecimalParts) -> Int64s | None:
+        """int64[n]: the codes of short bigdecs, 0 for those that it does not know; None where it is as cheap to
+        look up their texts."""
+        numbers = self._short_decimals.find(parts)
+        if numbers is None:
+            return None
+        return np.where(numbers < 0, 0, numbers | _BIGDEC)
 
     def to_arrow(self, codes: Int64s) -> pa.Array:
         """The values as an Arrow column; ValueError where they are not all of one type that Arrow has."""
@@ -211,7 +227,7 @@ class Codes:
         return Codes({tag: dictionary.fork() for tag, dictionary in self._dictionaries.items()})
 
     def nbytes(self) -> int:
-        return sum(dictionary.nbytes() for dictionary in self._dictionaries.values())
+        return sum(each.nbytes() for each in self._dictionaries.values()) + self._short_decimals.nbytes()
 
 
 def _with_nulls(codes: Int64s, to_arrow: Callable[[Int64s], pa.Array]) -> pa.Array:
@@ -242,8 +258,9 @@ class Scratch:
         self._room = characters
         self._take = take
         self._taken = 0
+        # By tag and key, but those of short bigdecs by their words.
         self._codes: dict[Hashable, int] = {}
-        self._values: list[Any] = []
+        self._values = MadeValues()
         self._lock = threading.Lock()
 
     def intern(self, value: Any) -> int:
@@ -251,7 +268,7 @@ class Scratch:
         tag, key = spell(value)
         if isinstance(key, int):
             return key
-        own = self._codes.get((tag, key))
+        own = self._codes.get(_own_key(tag, key))
         if own is not None:
             return own
         with self._lock:
@@ -277,7 +294,7 @@ class Scratch:
         """What the database has of the values that are not known here."""
         wanted: dict[int, dict[bytes, None]] = {}
         for tag, key in spelt:
-            if not isinstance(key, int) and (tag, key) not in self._codes:
+            if not isinstance(key, int) and _own_key(tag, key) not in self._codes:
                 wanted.setdefault(tag, {})[key] = None
         found: dict[tuple[int, bytes], int | None] = {}
         for tag, keys in wanted.items():
@@ -290,25 +307,60 @@ class Scratch:
         self, tag: int, key: bytes, value: Any, found: Mapping[tuple[int, bytes], int | None] | None = None
     ) -> int:
         """`found`: what looking it up came to, where that is done."""
-        known = self._codes.get((tag, key))
+        own_key = _own_key(tag, key)
+        known = self._codes.get(own_key)
         if known is not None:
             return known
         code = self._base.lookup_key(tag, key) if found is None else found[tag, key]
-        self._taken += _ENTRY + len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 2)
+        self._spend(_ENTRY + len(key) * (_OF_COLLECTION if tag == layout.TAG_OTHER else 2))
+        if code is None:
+            code = self._new_code(tag, value, own_key)
+        self._codes[own_key] = code
+        return code
+
+    def intern_decimals(self, numbers: Int64s, scale: int) -> Int64s:
+        """The codes of distinct bigdecs: int64[n]. They are the `numbers`, divided by 10 to the power of `scale`,
+        which is 0 to 18."""
+        parts = parts_of(numbers, scale)
+        if not parts.fit().all():
+            return self.intern_many(Decimal(number).scaleb(-scale) for number in numbers.tolist())
+        words = parts.packed()
+        codes = self._base.decimal_codes(parts)
+        if codes is None:
+            keys = [str(decimal_of(word)).encode() for word in words.tolist()]
+            known = self._base.lookup_keys(layout.TAG_BIGDEC, keys)
+            codes = np.array([code or 0 for code in known], np.int64)
+        with self._lock:
+            if self._codes:
+                own = self._codes
+                codes = np.array(
+                    [own.get(word, code) for word, code in zip(words.tolist(), codes.tolist(), strict=True)],
+                    np.int64,
+                )
+            new = np.flatnonzero(codes == 0)
+            self._spend(_ENTRY * len(new))
+            self._check_room(len(new))
+            first = layout.code_of(layout.TAG_BIGDEC, layout.SCRATCH_BASE + len(self._values))
+            codes[new] = first + np.arange(len(new))
+            self._values.extend(words[new])
+            self._codes.update(zip(words[new].tolist(), codes[new].tolist(), strict=True))
+        return codes
+
+    def _spend(self, nbytes: int) -> None:
+        self._taken += nbytes
         if self._taken > _PIECE and self._take is not None:
             self._take(self._taken)
             self._taken = 0
-        if code is None:
-            code = self._new_code(tag, value)
-        self._codes[tag, key] = code
-        return code
 
-    def _new_code(self, tag: int, value: Any) -> int:
-        if len(self._values) >= self._limit:
+    def _check_room(self, more: int) -> None:
+        if len(self._values) + more > self._limit:
             raise limit_exceeded(
                 f"the query made more than {self._limit:,} values that the database does not hold; "
                 "bind fewer rows before calling functions"
             )
+
+    def _new_code(self, tag: int, value: Any, own_key: Hashable) -> int:
+        self._check_room(1)
         if isinstance(value, (str, bytes)):
             self._room -= len(value)
             if self._room < 0:
@@ -316,12 +368,12 @@ class Scratch:
                     "the query made strings that are too long together; bind fewer rows before calling functions"
                 )
         code = layout.code_of(tag, layout.SCRATCH_BASE + len(self._values))
-        self._values.append(value)
+        self._values.append(value, own_key if isinstance(own_key, int) else None)
         return code
 
     def made(self, start: int = 0) -> list[Any]:
         """The values that it made codes for, in the order of their codes, from number `start`."""
-        return self._values[start:]
+        return self._values.listed(start)
 
     @staticmethod
     def made_numbers(codes: Int64s) -> Int64s:
@@ -342,7 +394,8 @@ class Scratch:
         with self._lock:
             for value in made:
                 tag, key = spell(value)
-                self._codes[tag, key] = self._new_code(tag, value)
+                own_key = _own_key(tag, key)
+                self._codes[own_key] = self._new_code(tag, value, own_key)
 
     def learn(self, learned: Mapping[int, int]) -> None:
         """Gives values that it made codes for those of the database, which has them by now."""
@@ -355,7 +408,7 @@ class Scratch:
         made = Scratch(self._base, self._limit, take=take)
         if self._values:
             with self._lock:
-                made._codes, made._values, made._room = dict(self._codes), list(self._values), self._room
+                made._codes, made._values, made._room = dict(self._codes), self._values.fork(), self._room
         return made
 
     def lookup(self, value: Any) -> int | None:
@@ -363,7 +416,7 @@ class Scratch:
         tag, key = spell(value)
         if isinstance(key, int):
             return key
-        own = self._codes.get((tag, key))
+        own = self._codes.get(_own_key(tag, key))
         return self._base.lookup(value) if own is None else own
 
     def decode(self, code: int) -> Any:
@@ -402,14 +455,35 @@ class Scratch:
             return self._base.doubles(codes)
         return np.array(self.decode_many(codes), np.float64)
 
-    def decimal_texts(self, codes: Int64s) -> pa.Array:
-        """The canonical texts of codes that are all bigdecs."""
+    def texts(self, codes: Int64s) -> pa.LargeStringArray:
+        """The strings of codes that are all strings."""
         if not self._own_mask(codes).any():
-            return self._base.decimal_texts(codes)
-        return pa.array([str(canonical_decimal(each)) for each in self.decode_many(codes)], pa.large_string())
+            return self._base.texts(codes)
+        return pa.array(self.decode_many(codes), pa.large_string())
+
+    def decimal_parts(self, codes: Int64s) -> DecimalParts:
+        """The parts of codes that are all bigdecs."""
+        own = self.made_numbers(codes) if self._values else np.empty(0, np.int64)
+        if not len(own) or own.max() < 0:
+            return self._base.decimal_parts(codes)
+        if own.min() >= 0:
+            return self._values.decimal_parts(own)
+        parts = DecimalParts(np.empty(len(codes), np.int64), np.empty(len(codes), np.int8))
+        for mask, some in (
+            (own < 0, self._base.decimal_parts(codes[own < 0])),
+            (own >= 0, self._values.decimal_parts(own[own >= 0])),
+        ):
+            parts.numbers[mask], parts.places[mask] = some
+        return parts
 
     def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
         return np.asarray(self.made_numbers(codes) >= 0) if self._values else np.zeros(len(codes), np.bool_)
+
+
+def _own_key(tag: int, key: bytes | int) -> Hashable:
+    """What a Scratch knows a value by."""
+    word = word_of(key) if tag == layout.TAG_BIGDEC and isinstance(key, bytes) else None
+    return (tag, key) if word is None else word
 
 
 _ARROW_TYPES: Final = {

@@ -305,6 +305,9 @@ class Dictionary:
     def gather(self, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray:
         """The keys of many numbers, in their order."""
         state = self._state
+        whole = self._span(state, numbers)
+        if whole is not None:
+            return whole
         parts, places = [], []
         for block in state.blocks:
             at = np.flatnonzero((numbers >= block.start) & (numbers < block.stop))
@@ -324,6 +327,16 @@ class Dictionary:
         back = np.empty(len(numbers), np.int64)
         back[np.concatenate(places)] = np.arange(len(numbers))
         return pa.concat_arrays(parts).take(pa.array(back))
+
+    @staticmethod
+    def _span(state: _State, numbers: NDArray[np.int64]) -> pa.LargeBinaryArray | None:
+        """The keys of numbers that follow each other in one block, without a copy; None of others."""
+        if not len(numbers) or numbers[-1] - numbers[0] != len(numbers) - 1 or numbers[-1] >= state.start:
+            return None
+        if len(numbers) > 2 and not (np.diff(numbers) == 1).all():
+            return None
+        block = next(each for each in state.blocks if numbers[0] < each.stop)
+        return block.arrow()[numbers[0] - block.start :][: len(numbers)] if numbers[-1] < block.stop else None
 
     def gather_words(self, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
         """uint64[n]: the keys of many numbers, in their order, of a dictionary whose keys have eight bytes each."""

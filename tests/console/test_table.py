@@ -123,3 +123,16 @@ def test_axe_finds_nothing_serious(console: Console) -> None:
     console.run("[:find ?p ?name :where [?p :package/name ?name]]")
     console.button("Filter rows").click()
     assert serious(console, ".results") == []
+
+
+def test_actions_of_rows_hide_little_of_a_narrow_page(console: Console) -> None:
+    metrics = {"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    console.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        console.run("[:find ?n ?v :where [?p :package/name ?n] [?p :package/version ?v]]")
+        cell = console.one(".table-body .row-actions")
+        assert sum(each.size["width"] for each in cell.find_elements("css selector", "button")) < 70
+        assert cell.value_of_css_property("background-color") not in ("rgba(0, 0, 0, 0)", "transparent")
+        assert [each.text for each in cell.find_elements("css selector", "button")] == ["Why", "History"]
+    finally:
+        console.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,165 +1,205 @@
-import{a as q,b as $e}from"./part-GRXLELZQ.js";import"./part-OPBLLXEI.js";import{a as k}from"./part-R3KBAFXE.js";import{b as fe}from"./part-JJJ2B5B4.js";import"./part-OQ547FIK.js";import{b as de}from"./part-MPM2MG3W.js";import{a as ye}from"./part-FJ6BZCQO.js";import{a as B,b as he}from"./part-ILQFNA5G.js";import{a as me,b as pe}from"./part-2KF6VXRP.js";import{a as u}from"./part-4VQ6OVIT.js";import{a as y,c as ce}from"./part-NEIUQMN6.js";import{a as ae}from"./part-GI5L6ODP.js";import{b as ue}from"./part-4VIEBSYY.js";import{A as ie,B as se,a as L,b as M,f as P,g as I,h as A,k as R,l as S,n as D,o as b,p as N,q as F,r as te,t as j,u as ne,v as oe,x as f,y as re}from"./part-LV57CMH5.js";import"./part-DAQGICZE.js";import"./part-HJLQ2EQ6.js";import{a as le}from"./part-PQQ22TZ7.js";import{a as n}from"./part-H5APD4YT.js";import"./part-XVFH4FSZ.js";import"./part-6D7OL7PE.js";import{a as ee}from"./part-56TO7VDT.js";import"./part-7PNDONP5.js";import{b as Y,c as x,d as Z,f as X}from"./part-MYFEB7IN.js";import{b as J,c as T,e as H}from"./part-TSUFEJYE.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as K,d as $,f as c,g as _,h as z,m as h}from"./part-RZWRK72K.js";var E=h(void 0);var Ne=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],je={asOf:u(async()=>(await import("./part-CNIELPLO.js")).AsOf),changes:u(async()=>(await import("./part-6HA72U4Z.js")).Changes),live:u(async()=>(await import("./part-Z6QTM2TT.js")).LiveControls)};function be(){let e=M.value;return n`
-    <section class="moment" aria-label="Moment">
-      <div class="row segments" role="group" aria-label="Moment of the answer">
-        ${Ne.map(([t,r,o])=>n`<button type="button" key=${t} class="quiet" title=${o} aria-pressed=${e===t} onClick=${()=>ae(t)}>${r}</button>`)}
-      </div>
-      ${e!=="newest"&&n`<div class="moment-controls"><${je[e]} key=${e} /></div>`}
-    </section>
-  `}function ge({field:e,text:t,onChange:r,problem:o}){let{kind:i,places:a}=e,s=Be(e,t);if(s===void 0)return n`<input class="mono" aria-label=${e.text} aria-describedby=${o} value=${t} placeholder="EDN" onInput=${p=>r(p.target.value)} />`;let m=p=>r(Ue(e,p)),g=(p,l)=>d=>m(s.map((w,O)=>O===p?w.map((Ie,De)=>De===l?d:Ie):w)),v=i!=="tuple";return n`
+import{a as W,b as ke}from"./part-54Y7CPUW.js";import"./part-6ZLVLXNH.js";import{a as S,c as Te,d as Ae,f as Se,g as xe,i as Oe}from"./part-ZZAXTW5G.js";import{b as ge}from"./part-E7XBCCN7.js";import"./part-OQ547FIK.js";import{b as be}from"./part-WPUQUOJ2.js";import{a as we}from"./part-FJ6BZCQO.js";import{a as K,b as Ce}from"./part-DCZC7I4U.js";import{a as $e,b as he}from"./part-T3OXAMIR.js";import{a as u}from"./part-43XBNQYO.js";import{a as h,c as ve}from"./part-W7ENMOLN.js";import{b as ye}from"./part-WJTV5FF2.js";import{A as de,B as N,C as pe,a as H,b as f,c as oe,f as P,g as U,h as R,k as w,l as k,m as I,n as V,o as $,p as G,q as M,r as ae,t as _,u as le,v as ue,x as me,y as c,z as ce}from"./part-XYIPF42E.js";import"./part-RNKBWTX5.js";import"./part-HJLQ2EQ6.js";import{a as fe}from"./part-6ELFALKW.js";import{a as t}from"./part-HKU5J7XE.js";import"./part-LZE73SPE.js";import"./part-MI5OYWOP.js";import{a as ie}from"./part-V6THWY33.js";import"./part-XWLH3WJ2.js";import{a as q,b as g,c as E,d as re,f as se}from"./part-RZZ3LF33.js";import{b as j,c as O,e as B}from"./part-UCX77QUB.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as z,d as b,f as y,g as X,h as ee,l as te,m as v,o as ne}from"./part-C5S63P6X.js";var F=v(void 0);ne(()=>{I.value!==void 0&&f.peek()!=="changes"&&(f.value="asOf")});function Re(e){let n=f.value;if(e===n)return;f.value=e;let o=n==="newest"||n==="asOf",r=I.peek()!==void 0;(e==="newest"||e==="live")&&(I.value=void 0);let s=e==="newest"?r||!o:e==="asOf"&&!o;te(()=>{s&&$.value?c():N()})}var nt=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],ot={asOf:u(async()=>(await import("./part-MMLMAMWG.js")).AsOf),changes:u(async()=>(await import("./part-7LCWYBLC.js")).Changes),live:u(async()=>(await import("./part-2PFFKFD4.js")).LiveControls)};function qe(){return t`
+    <div class="row segments" role="group" aria-label="Moment of the answer">
+      ${nt.map(([e,n,o])=>t`<button type="button" key=${e} class="quiet" title=${o} aria-pressed=${f.value===e} onClick=${()=>Re(e)}>${n}</button>`)}
+    </div>
+  `}function Ee(){let e=f.value;return e==="newest"?null:t`<section class="moment" aria-label="Moment"><${ot[e]} key=${e} /></section>`}function Me({field:e,text:n,onChange:o,problem:r}){let{kind:s,places:a}=e,i=rt(e,n);if(i===void 0)return t`<input class="mono" aria-label=${e.text} aria-describedby=${r} value=${n} placeholder="EDN" onInput=${d=>o(d.target.value)} />`;let m=d=>o(st(e,d)),C=(d,l)=>p=>m(i.map((A,L)=>L===d?A.map((et,tt)=>tt===l?p:et):A)),T=s!=="tuple";return t`
     <table class="argument-rows">
-      ${i!=="list"&&n`<thead><tr>${a.map(({name:p,type:l})=>n`<th scope="col" title=${l??""}>${p}</th>`)}${v&&n`<td></td>`}</tr></thead>`}
+      ${s!=="list"&&t`<thead><tr>${a.map(({name:d,type:l})=>t`<th scope="col" title=${l??""}>${d}</th>`)}${T&&t`<td></td>`}</tr></thead>`}
       <tbody>
-        ${s.map((p,l)=>n`<tr key=${l}>
-            ${a.map(({name:d,type:w},O)=>n`<td><${k} label=${v?`${d}, row ${l+1}`:d} type=${w} text=${p[O]??""} onChange=${g(l,O)} problem=${o} /></td>`)}
-            ${v&&n`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${s.length===1} onClick=${()=>m(s.filter((d,w)=>w!==l))}>✕</button></td>`}
+        ${i.map((d,l)=>t`<tr key=${l}>
+            ${a.map(({name:p,type:A},L)=>t`<td><${S} label=${T?`${p}, row ${l+1}`:p} type=${A} text=${d[L]??""} onChange=${C(l,L)} problem=${r} /></td>`)}
+            ${T&&t`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${i.length===1} onClick=${()=>m(i.filter((p,A)=>A!==l))}>✕</button></td>`}
           </tr>`)}
       </tbody>
     </table>
-    ${v&&n`<button type="button" class="quiet small" onClick=${()=>m([...s,a.map(()=>P)])}>Add ${i==="list"?"a value":"a row"}</button>`}
-  `}function Be({kind:e,places:t},r){let o=t.map(()=>P);if(r.trim()==="")return[o];let i=I(r);if(i===void 0)return;if(e==="tuple")return i.length<=t.length?[[...i,...o].slice(0,t.length)]:void 0;if(e==="list")return i.length===0?[o]:i.map(s=>[s]);let a=i.map(I);if(a.every(s=>s?.length===t.length))return a.length===0?[o]:a}function Ue({kind:e},t){return t.every(r=>r.every(o=>o.trim()===""||o===P))&&t.length===1?"":e==="tuple"?A(t[0]??[]):e==="list"?A(t.map(r=>r[0]??"")):A(t.map(A))}function ve({text:e,onChange:t,onRun:r}){let o=z(()=>h(e),[]);return c(()=>{o.value=e},[e]),c(()=>o.subscribe(i=>t(i)),[t]),n`<div class="argument-rules"><${q} label="Rules" text=${o} onRun=${r} /></div>`}var we={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function Ve(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,t,r=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(t===void 0)return;if(t===":history")return{way:"history",value:"true"};let o=r.startsWith("#inst");return{way:t===":as-of"?o?"asOf":"asOfT":o?"since":"sinceT",value:r}}function ke({field:e,text:t,onChange:r,problem:o}){let i=Ve(t),[a,s]=$(i?.way??"tuples"),m=t===""?a:i?.way??"tuples",g=we[m],v=l=>r(l===""?"":g?.key?`{:basis {${g.key} ${l}}}`:l),p=l=>{let d=l.target.value;s(d),r(d==="history"?"{:basis {:history true}}":"")};return n`<span class="lookup">
-    <select aria-label=${`${e.text}: which database`} value=${m} onChange=${p}>
-      ${Object.entries(we).map(([l,{title:d}])=>n`<option key=${l} value=${l}>${d}</option>`)}
+    ${T&&t`<button type="button" class="quiet small" onClick=${()=>m([...i,a.map(()=>P)])}>Add ${s==="list"?"a value":"a row"}</button>`}
+  `}function rt({kind:e,places:n},o){let r=n.map(()=>P);if(o.trim()==="")return[r];let s=U(o);if(s===void 0)return;if(e==="tuple")return s.length<=n.length?[[...s,...r].slice(0,n.length)]:void 0;if(e==="list")return s.length===0?[r]:s.map(i=>[i]);let a=s.map(U);if(a.every(i=>i?.length===n.length))return a.length===0?[r]:a}function st({kind:e},n){return n.every(o=>o.every(r=>r.trim()===""||r===P))&&n.length===1?"":e==="tuple"?R(n[0]??[]):e==="list"?R(n.map(o=>o[0]??"")):R(n.map(R))}function Fe({text:e,onChange:n,onRun:o}){let r=ee(()=>v(e),[]);return y(()=>{r.value=e},[e]),y(()=>r.subscribe(s=>n(s)),[n]),t`<div class="argument-rules"><${W} label="Rules" text=${r} onRun=${o} /></div>`}var Le={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function it(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,n,o=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(n===void 0)return;if(n===":history")return{way:"history",value:"true"};let r=o.startsWith("#inst");return{way:n===":as-of"?r?"asOf":"asOfT":r?"since":"sinceT",value:o}}function We({field:e,text:n,onChange:o,problem:r}){let s=it(n),[a,i]=b(s?.way??"tuples"),m=n===""?a:s?.way??"tuples",C=Le[m],T=l=>o(l===""?"":C?.key?`{:basis {${C.key} ${l}}}`:l),d=l=>{let p=l.target.value;i(p),o(p==="history"?"{:basis {:history true}}":"")};return t`<span class="lookup">
+    <select aria-label=${`${e.text}: which database`} value=${m} onChange=${d}>
+      ${Object.entries(Le).map(([l,{title:p}])=>t`<option key=${l} value=${l}>${p}</option>`)}
     </select>
-    ${m!=="history"&&n`<${k} label=${e.text} type=${g?.type} text=${g?.key?i?.value??"":t} onChange=${v} problem=${o} />`}
-  </span>`}var Ge=[];function Ce(e){return Ge[e]??=t=>{(S.peek()[e]??"")!==t&&(S.value=j.peek().map((r,o)=>o===e?t:S.peek()[o]??""))}}function Te(){let e=j.value;return e.length===0?null:n`
-    <form class="arguments" aria-label="Arguments" onSubmit=${r=>{r.preventDefault(),f()}} noValidate>
-      ${e.map((r,o)=>n`<${Qe} key=${`${o} ${r.kind} ${r.text}`} field=${r} i=${o} />`)}
+    ${m!=="history"&&t`<${S} label=${e.text} type=${C?.type} text=${C?.key?s?.value??"":n} onChange=${T} problem=${r} />`}
+  </span>`}var at=[];function Pe(e){return at[e]??=n=>{(k.peek()[e]??"")!==n&&(k.value=_.peek().map((o,r)=>r===e?n:k.peek()[r]??""))}}function Ie(){let e=_.value;return e.length===0?null:t`
+    <form class="arguments" aria-label="Arguments" onSubmit=${o=>{o.preventDefault(),c()}} noValidate>
+      ${e.map((o,r)=>t`<${lt} key=${`${r} ${o.kind} ${o.text}`} field=${o} i=${r} />`)}
       <button type="submit" class="hidden">Run with these arguments</button>
     </form>
-  `}function Qe({field:e,i:t}){let r=S.value[t]??"",o=oe.value?ne.value[t]:void 0,i=`argument-problem-${t}`,a=o?i:void 0,[s]=e.places,m={field:e,text:r,onChange:Ce(t),problem:a,onRun:()=>{f()}};return n`
+  `}function lt({field:e,i:n}){let o=k.value[n]??"",r=ue.value?le.value[n]:void 0,s=`argument-problem-${n}`,a=r?s:void 0,[i]=e.places,m={field:e,text:o,onChange:Pe(n),problem:a,onRun:()=>{c()}};return t`
     <fieldset class=${`argument argument-${e.kind}`}>
-      <legend><code>${e.text}</code>${e.places.length===1&&s?.type?n` <span class="note">${s.type==="instant"?"instant, UTC":s.type}</span>`:null}</legend>
-      ${e.kind==="scalar"?n`<${k} label=${e.text} type=${s?.type} text=${r} onChange=${Ce(t)} problem=${a} name=${`argument-${t}`} />`:e.kind==="rules"?n`<${ve} ...${m} />`:e.kind==="source"?n`<${ke} ...${m} />`:n`<${ge} ...${m} />`}
-      ${o&&n`<p class="argument-problem" id=${i}>${o}</p>`}
+      <legend><code>${e.text}</code>${e.places.length===1&&i?.type?t` <span class="note">${i.type==="instant"?"instant, UTC":i.type}</span>`:null}</legend>
+      ${e.kind==="scalar"?t`<${S} label=${e.text} type=${i?.type} text=${o} onChange=${Pe(n)} problem=${a} name=${`argument-${n}`} />`:e.kind==="rules"?t`<${Fe} ...${m} />`:e.kind==="source"?t`<${We} ...${m} />`:t`<${Me} ...${m} />`}
+      ${r&&t`<p class="argument-problem" id=${s}>${r}</p>`}
     </fieldset>
-  `}var Ke=u(async()=>(await import("./part-V6EE5WUF.js")).Why),_e=u(async()=>(await import("./part-4IJVNGS2.js")).WhyNot);function Ae(e,t){y("Why this row",Ke,{answer:e,row:t})}function xe(e){y("Why not\u2026",_e,{answer:e})}var ze=u(async()=>(await import("./part-PZBV34TN.js")).RowHistory),Re=[{label:"Why",run:e=>b.value&&Ae(b.value,e)},{label:"History",run:e=>b.value&&y("History of this row",ze,{answer:b.value,row:e})}];function Se({answer:e}){let{columns:t,rows:r,warnings:o}=e;return r.length>0?n`<${$e} label="Answer" columns=${t} rows=${r} marks=${ue(e)} actions=${Re} />`:n`
+  `}var ut=u(async()=>(await import("./part-5GYO4ANA.js")).Why),mt=u(async()=>(await import("./part-XDXTRQN3.js")).WhyNot);function Ne(e,n){h("Why this row",ut,{answer:e,row:n})}function De(e){h("Why not\u2026",mt,{answer:e})}var ct=u(async()=>(await import("./part-3RYT2GIK.js")).RowHistory),He=[{label:"Why",short:"?",run:e=>$.value&&Ne($.value,e)},{label:"History",short:"\u21BA",run:e=>$.value&&h("History of this row",ct,{answer:$.value,row:e})}];function je({answer:e}){let{columns:n,rows:o,warnings:r}=e;return o.length>0?t`<${ke} label="Answer" columns=${n} rows=${o} marks=${ye(e)} actions=${He} />`:t`
     <div class="empty">
       <p><strong>No rows.</strong> The query ran, and nothing that you may read fits all of its clauses.</p>
       <p>
-        ${o.length>0?"The warnings above may say why. ":""}Leave clauses out one by one, or ask for less in each, to see which of them lets nothing pass.
+        ${r.length>0?"The warnings above may say why. ":""}Leave clauses out one by one, or ask for less in each, to see which of them lets nothing pass.
       </p>
     </div>
-  `}var Je=[{name:"table",title:"Table",isOffered:()=>!0,component:Se},{name:"chart",title:"Chart",isOffered:fe,component:u(async()=>(await import("./part-ECIYCYFJ.js")).Chart)},{name:"graph",title:"Graph",isOffered:ye,component:u(async()=>(await import("./part-VOG75DHU.js")).Graph)},{name:"plan",title:"Plan",isOffered:()=>!0,component:u(async()=>(await import("./part-SCIIWFNZ.js")).Plan)}];function Fe(e){return Je.filter(({isOffered:t})=>t(e))}var Ye=u(async()=>(await import("./part-UY2GHK5F.js")).SaveMenu);function Oe(){let e=b.value;return n`
-    <section class="results" aria-label="Answer" aria-busy=${F.value} data-ended=${te.value}>
-      <${Ze} />
-      ${e?n`<${Xe} answer=${e} />`:!N.value&&n`<p class="empty">${F.value?"Asking\u2026":"Ctrl-Enter in the editor runs the query."}</p>`}
+  `}var dt=[{name:"table",title:"Table",isOffered:()=>!0,component:je},{name:"chart",title:"Chart",isOffered:ge,component:u(async()=>(await import("./part-AQH7NZY4.js")).Chart)},{name:"graph",title:"Graph",isOffered:we,component:u(async()=>(await import("./part-B432KVAV.js")).Graph)},{name:"plan",title:"Plan",isOffered:()=>!0,component:u(async()=>(await import("./part-XC4C3VA5.js")).Plan)}];function Be(e){return dt.filter(({isOffered:n})=>n(e))}var Q=24,pt=3;function Ue(){return t`
+    <div class="welcome">
+      <${ft} />
+      <${yt} />
+      <section>
+        <h2>Keys</h2>
+        <dl class="keys">
+          <dt><kbd>Ctrl</kbd> <kbd>Enter</kbd></dt>
+          <dd>runs the query</dd>
+          <dt><kbd>Ctrl</kbd> <kbd>Space</kbd></dt>
+          <dd>completes attributes, variables, rules and built-ins</dd>
+        </dl>
+        <p class="note">No Datalog yet? <em>Builder</em> writes it. <a href="docs/tutorials/first-steps/">Learn it</a>, or look up its <a href="docs/reference/queries/">reference</a>.</p>
+      </section>
+    </div>
+  `}function ft(){if(g.value===void 0)return null;let e=Te(q.value),n=o=>{w.value=Oe(Se(o,q.value),q.value),k.value=[],c()};return t`
+    <section>
+      <h2>Look at</h2>
+      <p class="note">${Number(g.value.datomCount).toLocaleString()} datoms of ${Number(g.value.entityCount).toLocaleString()} entities, at t ${g.value.basisT}</p>
+      ${e.length===0?t`<p>There is no attribute of your own yet. <a href="#/schema?view=declare">Declare one</a>, or <a href="#/change">write a transaction</a>.</p>`:t`<ul class="types">
+            ${e.slice(0,Q).map(o=>{let r=xe(Ae(o,q.value))?.datomCount;return t`<li key=${o}>
+                <button type="button" class="quiet" onClick=${()=>n(o)}>${o}${r!==void 0&&t` <span class="quiet-text">${Number(r).toLocaleString()}</span>`}</button>
+              </li>`})}
+          </ul>`}
+      ${e.length>Q&&t`<p class="note">and ${e.length-Q} more in <a href="#/schema">Schema</a></p>`}
     </section>
-  `}function Ze(){let e=N.value;if(!e)return null;let{line:t,column:r}=e;return n`<div>
-    <${le} error=${e} />
-    ${t!==void 0&&r!==void 0&&!e.origin&&n`<button type="button" class="quiet small" onClick=${()=>E.value={line:t,column:r}}>Go to line ${t}</button>`}
-  </div>`}function Xe({answer:e}){let t=Fe(e),r=t.find(({name:o})=>o===L.value)??t[0];return n`
-    <${me.Provider} value=${pe(e)}>
+  `}function yt(){let e=oe.value.slice(0,pt);return e.length===0?null:t`
+    <section>
+      <h2>Asked lately</h2>
+      <ul class="history">
+        ${e.map((n,o)=>t`<li key=${o}><button type="button" class="quiet history-entry" onClick=${()=>de(n)}><code>${n.query}</code></button></li>`)}
+      </ul>
+    </section>
+  `}var $t=u(async()=>(await import("./part-BMYTJ4BV.js")).SaveMenu);function Ge(){let e=$.value;return t`
+    <section class="results" aria-label="Answer" aria-busy=${M.value} data-ended=${ae.value}>
+      <${ht} />
+      ${e?t`<${bt} answer=${e} />`:!G.value&&(M.value?t`<p class="empty asking" role="status">Asking…</p>`:t`<${Ue} />`)}
+    </section>
+  `}function ht(){let e=G.value;if(!e)return null;let{line:n,column:o}=e;return t`<div>
+    <${fe} error=${e} />
+    ${n!==void 0&&o!==void 0&&!e.origin&&t`<button type="button" class="quiet small" onClick=${()=>F.value={line:n,column:o}}>Go to line ${n}</button>`}
+  </div>`}function bt({answer:e}){let n=Be(e),o=n.find(({name:r})=>r===H.value)??n[0];return t`
+    <${$e.Provider} value=${he(e)}>
       <div class="results-head">
-        ${t.length>1&&n`<${tt} views=${t} current=${r?.name} />`}
+        ${n.length>1&&t`<${gt} views=${n} current=${o?.name} />`}
         <div class="note row">
-          ${M.value!=="live"&&n`<span role="status">${et(e)}</span>`}
-          <button type="button" class="quiet small" onClick=${()=>xe(e)}>Why not…</button>
-          ${e.columns.some(({type:o})=>o==="instant")&&n`<${de} />`}
-          ${e.rows.length>0&&n`<${Ye} answer=${e} />`}
+          ${me.value&&t`<span class="edited">The query was edited since.</span>`}
+          ${f.value!=="live"&&t`<span role="status">${vt(e)}</span>`}
+          <button type="button" class="quiet small" onClick=${()=>De(e)}>Why not…</button>
+          ${e.columns.some(({type:r})=>r==="instant")&&t`<${be} />`}
+          ${e.rows.length>0&&t`<${$t} answer=${e} />`}
         </div>
       </div>
-      <${nt} warnings=${e.warnings} />
-      <div class="view" id="view" role=${t.length>1?"tabpanel":void 0} aria-label=${t.length>1?r?.title:void 0}>
-        ${r&&n`<${r.component} key=${r.name} answer=${e} />`}
+      <${wt} warnings=${e.warnings} />
+      <div class="view" id="view" role=${n.length>1?"tabpanel":void 0} aria-label=${n.length>1?o?.title:void 0}>
+        ${o&&t`<${o.component} key=${o.name} answer=${e} />`}
       </div>
     <//>
-  `}function et({rows:e,basisT:t,stats:r}){let{elapsedMs:o,engine:i,cache:a}=r;return`${`${e.length.toLocaleString()} ${e.length===1?"row":"rows"}`} at t ${t} in ${o.toFixed(1)} ms, ${i.toLowerCase()}, cache ${a.toLowerCase()}`}function Ee(e){L.value=e,ie()}function tt({views:e,current:t}){return n`
-    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${o=>{let i={ArrowRight:1,ArrowLeft:-1}[o.key],a=e.findIndex(({name:m})=>m===t),s=i===void 0?void 0:e.at((a+i)%e.length);s&&(o.preventDefault(),Ee(s.name),o.currentTarget.querySelector(`[data-view="${s.name}"]`)?.focus())}}>
-      ${e.map(({name:o,title:i})=>n`
+  `}function vt({rows:e,basisT:n,stats:o}){let{elapsedMs:r,engine:s,cache:a}=o;return`${`${e.length.toLocaleString()} ${e.length===1?"row":"rows"}`} at t ${n} in ${r.toFixed(1)} ms, ${s.toLowerCase()}, cache ${a.toLowerCase()}`}function Ve(e){H.value=e,N()}function gt({views:e,current:n}){return t`
+    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${r=>{let s={ArrowRight:1,ArrowLeft:-1}[r.key],a=e.findIndex(({name:m})=>m===n),i=s===void 0?void 0:e.at((a+s)%e.length);i&&(r.preventDefault(),Ve(i.name),r.currentTarget.querySelector(`[data-view="${i.name}"]`)?.focus())}}>
+      ${e.map(({name:r,title:s})=>t`
           <button
             type="button"
             role="tab"
-            key=${o}
+            key=${r}
             class="quiet"
-            data-view=${o}
-            aria-selected=${o===t}
+            data-view=${r}
+            aria-selected=${r===n}
             aria-controls="view"
-            tabindex=${o===t?0:-1}
-            onClick=${()=>Ee(o)}
+            tabindex=${r===n?0:-1}
+            onClick=${()=>Ve(r)}
           >
-            ${i}
+            ${s}
           </button>
         `)}
     </div>
-  `}function nt({warnings:e}){return e.length===0?null:n`<ul class="warnings" aria-label="Warnings">
-    ${e.map(({code:t,message:r,line:o,column:i},a)=>n`
+  `}function wt({warnings:e}){return e.length===0?null:t`<ul class="warnings" aria-label="Warnings">
+    ${e.map(({code:n,message:o,line:r,column:s},a)=>t`
         <li key=${a}>
-          <strong>${t}</strong> ${r}
-          ${o!==null&&n` <button type="button" class="quiet small" onClick=${()=>E.value={line:o,column:i??1}}>line ${o}, column ${i??1}</button>`}
+          <strong>${n}</strong> ${o}
+          ${r!==null&&t` <button type="button" class="quiet small" onClick=${()=>F.value={line:r,column:s??1}}>line ${r}, column ${s??1}</button>`}
         </li>
       `)}
-  </ul>`}var W=h("");function U(e){W.value=e,window.setTimeout(()=>{W.value===e&&(W.value="")},4e3)}async function ot(){let{formatted:e}=await import("./part-LCNKJTKU.js"),t=e(R.value);t===void 0?U("The brackets or quotes of the query do not match."):R.value=t}async function rt(){try{await navigator.clipboard.writeText(se()),U("The link is copied: query, arguments, moment and view are in it.")}catch{U("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var C=h(void 0);async function it(){C.value=C.value?void 0:(await import("./part-UVHYQBRJ.js")).Builder}async function st(){let{History:e}=await import("./part-5CMWJYCG.js");y("History",e,{})}async function at(){let{SavedQueries:e}=await import("./part-WPZ2A3M3.js");y("Saved queries",e,{})}function qe(){return n`
+  </ul>`}var D=v("");function Y(e){D.value=e,window.setTimeout(()=>{D.value===e&&(D.value="")},4e3)}async function kt(){let{formatted:e}=await import("./part-HUI7MBC7.js"),n=e(w.value);n===void 0?Y("The brackets or quotes of the query do not match."):w.value=n}async function Ct(){try{await navigator.clipboard.writeText(pe()),Y("The link is copied: query, arguments, moment and view are in it.")}catch{Y("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var x=v(void 0);async function Tt(){x.value=x.value?void 0:(await import("./part-AVIBXWIQ.js")).Builder}async function At(){let{History:e}=await import("./part-ZUBO6EFQ.js");h("History",e,{})}async function St(){let{SavedQueries:e}=await import("./part-TEWVDXP4.js");h("Saved queries",e,{})}function _e(){return t`
     <div class="row toolbar" role="toolbar" aria-label="Query">
-      <button type="button" onClick=${()=>{f()}} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
-      ${F.value&&n`<button type="button" class="quiet" onClick=${re}>Cancel</button>`}
-      <button type="button" class="quiet" onClick=${()=>{ot()}}>Format</button>
-      <button type="button" class="quiet" aria-pressed=${C.value?"true":"false"} onClick=${()=>{it()}}>Builder</button>
-      <button type="button" class="quiet" onClick=${()=>{rt()}}>Copy link</button>
-      <button type="button" class="quiet" onClick=${()=>{st()}}>History</button>
-      <button type="button" class="quiet" onClick=${()=>{at()}}>Saved</button>
-      <span class="note" role="status">${W.value}</span>
+      <button type="button" onClick=${()=>{c()}} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
+      ${M.value&&t`<button type="button" class="quiet" onClick=${ce}>Cancel</button>`}
+      <button type="button" class="quiet" onClick=${()=>{kt()}}>Format</button>
+      <button type="button" class="quiet" aria-pressed=${x.value?"true":"false"} onClick=${()=>{Tt()}}>Builder</button>
+      <button type="button" class="quiet" onClick=${()=>{Ct()}}>Copy link</button>
+      <button type="button" class="quiet" onClick=${()=>{At()}}>History</button>
+      <button type="button" class="quiet" onClick=${()=>{St()}}>Saved</button>
+      <span class="note" role="status">${D.value}</span>
     </div>
-  `}var lt=async()=>(await import("./part-527P57WF.js")).assistance;function V(){return n`
+  `}var xt=async()=>(await import("./part-G2S6IFZA.js")).assistance;function J(){return t`
     <section class="ask" aria-label="Query">
-      <${q} label="Query" text=${R} onRun=${f} extensions=${lt} destination=${E} />
-      ${C.value&&n`<${C.value} />`}
-      <${Te} />
-      <${qe} />
+      <${W} label="Query" text=${w} onRun=${c} extensions=${xt} destination=${F} />
+      ${x.value&&t`<${x.value} />`}
+      <${Ie} />
+      <div class="row commands">
+        <${_e} />
+        <${qe} />
+      </div>
     </section>
-    <${be} />
-    <${Oe} />
-  `}function Me({title:e,onClose:t,children:r}){let o=_(null);return c(()=>o.current?.showModal(),[]),n`
-    <dialog ref=${o} onClose=${t} aria-label=${e}>
+    <${Ee} />
+    <${Ge} />
+  `}function Ke({title:e,onClose:n,children:o}){let r=X(null);return y(()=>r.current?.showModal(),[]),t`
+    <dialog ref=${r} onClose=${n} aria-label=${e}>
       <header class="row">
         <h2>${e}</h2>
-        <button type="button" class="quiet" aria-label="Close" onClick=${()=>o.current?.close()}>✕</button>
+        <button type="button" class="quiet" aria-label="Close" onClick=${()=>r.current?.close()}>✕</button>
       </header>
-      ${r}
+      ${o}
     </dialog>
-  `}function Pe(){let[e,t]=$(!1),{principal:r,roles:o=[]}=x.value??{},i=r??(x.value?"no authentication":"unknown");return n`
-    <button type="button" class="quiet" aria-label=${`Identity: ${i}`} onClick=${()=>t(!0)} title=${`Roles: ${o.join(", ")||"none"}`}>
-      <span class="wide-only">Identity: </span>${i}
+  `}function Qe(){let[e,n]=b(!1),{principal:o,roles:r=[]}=E.value??{},s=o??(E.value?"no authentication":"unknown");return t`
+    <button type="button" class="quiet" aria-label=${`Identity: ${s}`} onClick=${()=>n(!0)} title=${`Roles: ${r.join(", ")||"none"}`}>
+      <span class="wide-only">Identity: </span>${s}
     </button>
-    ${e&&n`<${Me} title="Identity" onClose=${()=>t(!1)}><${G} /><//>`}
-  `}function G(){let{principal:e,roles:t=[],expires:r}=x.value??{};return n`
-    <form class="stack" onSubmit=${i=>{i.preventDefault();let a=new FormData(i.target).get("token");H(typeof a=="string"?a.trim():"")}}>
-      ${x.value&&n`<dl class="facts">
+    ${e&&t`<${Ke} title="Identity" onClose=${()=>n(!1)}><${Je} /><//>`}
+  `}function Ye(){return t`
+    <section class="sign-in" aria-label="Sign in">
+      <h1>Sign in</h1>
+      <p class="note">This server answers those who send a token. <a href="docs/how-to/authentication/">Where tokens come from</a></p>
+      <${Je} />
+    </section>
+  `}function Je(){let{principal:e,roles:n=[],expires:o}=E.value??{};return t`
+    <form class="stack" onSubmit=${s=>{s.preventDefault();let a=new FormData(s.target).get("token");B(typeof a=="string"?a.trim():"")}}>
+      ${E.value&&t`<dl class="facts">
         <dt>Principal</dt>
         <dd>${e??"none: this server does not authenticate"}</dd>
         <dt>Roles</dt>
-        <dd>${t.join(", ")||"none"}</dd>
+        <dd>${n.join(", ")||"none"}</dd>
         <dt>Expires</dt>
-        <dd>${r??"never"}</dd>
+        <dd>${o??"never"}</dd>
       </dl>`}
-      ${T.value&&n`<p class="error" role="alert">The server refused a request: ${T.value.message}</p>`}
-      <label>Bearer token <input name="token" type="password" autocomplete="off" required /></label>
-      <p class="note">It is kept in this tab until the tab is closed, and sent in the Authorization header.</p>
+      ${O.value&&j.value&&t`<p class="error" role="alert">The server refused a request: ${O.value.message}</p>`}
+      <label class="search">Bearer token <input name="token" type="password" autocomplete="off" required autofocus /></label>
+      <p class="note">It stays in this tab until the tab is closed.</p>
       <div class="row">
         <button type="submit">Use this token</button>
-        ${J.value&&n`<button type="button" onClick=${()=>H("")}>Forget the token</button>`}
+        ${j.value&&t`<button type="button" class="quiet" onClick=${()=>B("")}>Forget the token</button>`}
       </div>
     </form>
-  `}function We(){let e=D.value;if(e===void 0)return null;let t=()=>{D.value=void 0,f()};return n`<p class="looking-as" role="status">
+  `}function Ze(){let e=V.value;if(e===void 0)return null;let n=()=>{V.value=void 0,c()};return t`<p class="looking-as" role="status">
     Ask shows what roles ${e.roles.join(", ")||"none"} with claims <code>${JSON.stringify(e.claims)}</code> see.
-    <button type="button" class="quiet" onClick=${t}>Look as yourself</button>
-  </p>`}var Le={ask:{title:"Ask",load:()=>V},entity:{title:"Entity",load:async()=>(await import("./part-U4FSVAHM.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-2YNQJGWS.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-32R2LALS.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-22FEXQNJ.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-QOIVTDZ3.js")).Health}};function He(){c(()=>{Z().catch(()=>{})},[]);let e=ee.value.page,t=Object.entries(Le).filter(([,r])=>!r.isUnlisted&&(!r.forAdmins||X()));return n`
-    <a class="skip" href="#content" onClick=${ut}>Skip to the content</a>
+    <button type="button" class="quiet" onClick=${n}>Look as yourself</button>
+  </p>`}var ze={ask:{title:"Ask",load:()=>J},entity:{title:"Entity",load:async()=>(await import("./part-O5OVLHE6.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-UMJH3MM6.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-VX44WSOM.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-QKWUC3DZ.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-TR3OM3P4.js")).Health}};function Xe(){y(()=>{re().catch(()=>{})},[]);let e=ie.value.page,n=Object.entries(ze).filter(([,o])=>!o.isUnlisted&&(!o.forAdmins||se()));return t`
+    <a class="skip" href="#content" onClick=${Ot}>Skip to the content</a>
     <header class="bar">
       <a class="logo" href="#/ask">adalog</a>
       <nav aria-label="Pages">
-        ${t.map(([r,{title:o}])=>n`<a key=${r} href=${`#/${r}`} aria-current=${r===e?"page":void 0}>${o}</a>`)}
+        ${n.map(([o,{title:r}])=>t`<a key=${o} href=${`#/${o}`} aria-current=${o===e?"page":void 0}>${r}</a>`)}
       </nav>
       <div class="bar-end">
         <a href="graphql">GraphiQL</a>
         <a href="docs/">Docs</a>
-        <button type="button" class="quiet" aria-label=${`Theme: ${B.value}`} onClick=${he} title="Switch between the system's, light and dark colours">
-          <span class="wide-only">Theme: </span>${B.value}
+        <button type="button" class="quiet" aria-label=${`Theme: ${K.value}`} onClick=${Ce} title="Switch between the system's, light and dark colours">
+          <span class="wide-only">Theme: </span>${K.value}
         </button>
-        <${Pe} />
+        <${Qe} />
       </div>
     </header>
     <div class="body">
-      <main id="content" tabindex="-1"><${We} />${mt()?n`<${G} />`:n`<${pt} name=${e} />`}</main>
-      <${ce} />
+      <main id="content" tabindex="-1"><${Ze} />${Rt()?t`<${Ye} />`:t`<${qt} name=${e} />`}</main>
+      <${ve} />
     </div>
-  `}function ut(e){e.preventDefault(),document.getElementById("content")?.focus()}function mt(){return T.value?.code==="UNAUTHENTICATED"&&Y.value===void 0}function pt({name:e}){let t=Le[e],[r,o]=$(e==="ask"?{name:e,component:V}:void 0),[i,a]=$();return c(()=>{a(void 0),Promise.resolve(t?.load()).then(s=>s&&o({name:e,component:s}),s=>a(`This page cannot be loaded: ${String(s)}. Load the console again.`))},[e]),c(()=>{document.title=t?`${t.title} \xB7 adalog`:"adalog"},[e]),t===void 0?n`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:i?n`<p class="error" role="alert">${i}</p>`:r?.name===e?n`<${r.component} />`:n`<p class="note" role="status">Loading…</p>`}var Q=document.getElementById("console");Q&&(Q.replaceChildren(),K(n`<${He} />`,Q));
+  `}function Ot(e){e.preventDefault(),document.getElementById("content")?.focus()}function Rt(){return O.value?.code==="UNAUTHENTICATED"&&g.value===void 0}function qt({name:e}){let n=ze[e],[o,r]=b(e==="ask"?{name:e,component:J}:void 0),[s,a]=b();return y(()=>{a(void 0),Promise.resolve(n?.load()).then(i=>i&&r({name:e,component:i}),i=>a(`This page cannot be loaded: ${String(i)}. Load the console again.`))},[e]),y(()=>{document.title=n?`${n.title} \xB7 adalog`:"adalog"},[e]),n===void 0?t`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:s?t`<p class="error" role="alert">${s}</p>`:o?.name===e?t`<${o.component} />`:t`<p class="note" role="status">Loading…</p>`}var Z=document.getElementById("console");Z&&(Z.replaceChildren(),z(t`<${Xe} />`,Z));

@@ -19,6 +19,8 @@ export type Mark = "added" | "retracted";
 /** What a row offers, as "Why" and "History". */
 export interface RowAction {
   readonly label: string;
+  /** In the label's place on a narrow page. */
+  readonly short: string;
   readonly run: (row: Row) => void;
 }
 

@@ -13,6 +13,7 @@ const assistance = async () => (await import("./assistance.js")).assistance;
 
 export function Ask() {
   return html`
+    <h1 class="hidden">Ask</h1>
     <section class="ask" aria-label="Query">
       <${Editor} label="Query" text=${query} onRun=${run} extensions=${assistance} destination=${destination} />
       ${builder.value && html`<${builder.value} />`}

@@ -46,7 +46,7 @@ export function Value({ value, type, inline = false, label }: ValueProperties): 
         ? html`<a href=${value} target="_blank" rel="noopener noreferrer" tabindex=${inline ? -1 : undefined}>${value}</a>`
         : html`<code>${value}</code>`;
     default:
-      return !inline && value.length > LONG ? html`<${LongText} text=${value} />` : html`<span class="text" title=${inline && value.length > 24 ? value : undefined}>${value}</span>`;
+      return !inline && value.length > LONG ? html`<${LongText} text=${value} />` : html`<span class="text" title=${inline && value.length > 24 ? value : undefined}>${inline ? value.replaceAll(/\r\n?|\n/g, "⏎") : value}</span>`;
   }
 }
 

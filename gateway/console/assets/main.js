@@ -1,45 +1,45 @@
-import{a as W,b as ke}from"./part-WTMTGXZX.js";import"./part-36FY6HEJ.js";import{a as S,c as Te,d as Ae,f as Se,g as xe,i as Oe}from"./part-ZZAXTW5G.js";import{b as ge}from"./part-UOCLQJPR.js";import"./part-OQ547FIK.js";import{b as be}from"./part-7Z23DIP2.js";import{a as we}from"./part-FJ6BZCQO.js";import{a as K,b as Ce}from"./part-DCZC7I4U.js";import{a as $e,b as he}from"./part-T3OXAMIR.js";import{a as u}from"./part-WHDYPCOL.js";import{a as h,c as ve}from"./part-W7ENMOLN.js";import{b as ye}from"./part-WJTV5FF2.js";import{A as de,B as N,C as pe,a as H,b as d,c as oe,f as P,g as U,h as R,k as w,l as k,m as I,n as V,o as $,p as G,q as M,r as ae,t as _,u as le,v as ue,x as me,y as c,z as ce}from"./part-XYIPF42E.js";import"./part-RNKBWTX5.js";import"./part-HJLQ2EQ6.js";import{a as fe}from"./part-6ELFALKW.js";import{a as t}from"./part-HKU5J7XE.js";import"./part-LZE73SPE.js";import"./part-MI5OYWOP.js";import{a as ie}from"./part-V6THWY33.js";import"./part-XWLH3WJ2.js";import{a as q,b as g,c as E,d as re,f as se}from"./part-RZZ3LF33.js";import{b as j,c as O,e as B}from"./part-UCX77QUB.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as z,d as b,f as y,g as X,h as ee,l as te,m as v,o as ne}from"./part-C5S63P6X.js";var F=v(void 0);ne(()=>{I.value!==void 0&&d.peek()!=="changes"&&(d.value="asOf")});function Re(e){let n=d.value;if(e===n)return;d.value=e;let o=n==="newest"||n==="asOf",r=I.peek()!==void 0;(e==="newest"||e==="live")&&(I.value=void 0);let s=e==="newest"?r||!o:e==="asOf"&&!o;te(()=>{s&&$.value?c():N()})}var nt=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],ot={asOf:u(async()=>(await import("./part-MMLMAMWG.js")).AsOf),changes:u(async()=>(await import("./part-7LCWYBLC.js")).Changes),live:u(async()=>(await import("./part-2PFFKFD4.js")).LiveControls)};function qe(){return t`
+import{a as W,b as Ce}from"./part-GCJI27BQ.js";import"./part-GJOG6Z24.js";import{a as S,c as Ae,d as Se,f as xe,g as Oe,i as Re}from"./part-ZZAXTW5G.js";import{b as we}from"./part-EJSGQV5R.js";import"./part-OQ547FIK.js";import{b as be,d as ge}from"./part-6SRHMTGG.js";import{a as ke}from"./part-FJ6BZCQO.js";import{a as K,b as Te}from"./part-DCZC7I4U.js";import{a as $e,b as he}from"./part-T3OXAMIR.js";import{a as u}from"./part-TQTGRDYN.js";import{a as h,c as ve}from"./part-W7ENMOLN.js";import{b as ye}from"./part-WJTV5FF2.js";import{A as de,B as N,C as pe,a as H,b as d,c as ne,f as P,g as U,h as R,k as w,l as k,m as I,n as V,o as $,p as G,q as M,r as ae,t as _,u as le,v as ue,x as me,y as c,z as ce}from"./part-XYIPF42E.js";import"./part-RNKBWTX5.js";import"./part-HJLQ2EQ6.js";import{a as fe}from"./part-6ELFALKW.js";import{a as t}from"./part-HKU5J7XE.js";import"./part-LZE73SPE.js";import"./part-MI5OYWOP.js";import{a as ie}from"./part-V6THWY33.js";import"./part-XWLH3WJ2.js";import{a as q,b as g,c as E,d as re,f as se}from"./part-RZZ3LF33.js";import{b as j,c as O,e as B}from"./part-UCX77QUB.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as z,d as b,f,g as X,h as ee,l as te,m as v,o as oe}from"./part-C5S63P6X.js";var F=v(void 0);oe(()=>{I.value!==void 0&&d.peek()!=="changes"&&(d.value="asOf")});function qe(e){let o=d.value;if(e===o)return;d.value=e;let n=o==="newest"||o==="asOf",r=I.peek()!==void 0;(e==="newest"||e==="live")&&(I.value=void 0);let s=e==="newest"?r||!n:e==="asOf"&&!n;te(()=>{s&&$.value?c():N()})}var nt=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],rt={asOf:u(async()=>(await import("./part-MMLMAMWG.js")).AsOf),changes:u(async()=>(await import("./part-7LCWYBLC.js")).Changes),live:u(async()=>(await import("./part-2PFFKFD4.js")).LiveControls)};function Ee(){return t`
     <div class="row segments" role="group" aria-label="Moment of the answer">
-      ${nt.map(([e,n,o])=>t`<button type="button" key=${e} class="quiet" title=${o} aria-pressed=${d.value===e} onClick=${()=>Re(e)}>${n}</button>`)}
+      ${nt.map(([e,o,n])=>t`<button type="button" key=${e} class="quiet" title=${n} aria-pressed=${d.value===e} onClick=${()=>qe(e)}>${o}</button>`)}
     </div>
-  `}function Ee(){let e=d.value;return e==="newest"?null:t`<section class="moment" aria-label="Moment"><${ot[e]} key=${e} /></section>`}function Me({field:e,text:n,onChange:o,problem:r}){let{kind:s,places:a}=e,i=rt(e,n);if(i===void 0)return t`<input class="mono" aria-label=${e.text} aria-describedby=${r} value=${n} placeholder="EDN" onInput=${p=>o(p.target.value)} />`;let m=p=>o(st(e,p)),C=(p,l)=>f=>m(i.map((A,L)=>L===p?A.map((et,tt)=>tt===l?f:et):A)),T=s!=="tuple";return t`
+  `}function Me(){let e=d.value;return e==="newest"?null:t`<section class="moment" aria-label="Moment"><${rt[e]} key=${e} /></section>`}function Fe({field:e,text:o,onChange:n,problem:r}){let{kind:s,places:a}=e,i=st(e,o);if(i===void 0)return t`<input class="mono" aria-label=${e.text} aria-describedby=${r} value=${o} placeholder="EDN" onInput=${p=>n(p.target.value)} />`;let m=p=>n(it(e,p)),C=(p,l)=>y=>m(i.map((A,L)=>L===p?A.map((tt,ot)=>ot===l?y:tt):A)),T=s!=="tuple";return t`
     <table class="argument-rows">
       ${s!=="list"&&t`<thead><tr>${a.map(({name:p,type:l})=>t`<th scope="col" title=${l??""}>${p}</th>`)}${T&&t`<td></td>`}</tr></thead>`}
       <tbody>
         ${i.map((p,l)=>t`<tr key=${l}>
-            ${a.map(({name:f,type:A},L)=>t`<td><${S} label=${T?`${f}, row ${l+1}`:f} type=${A} text=${p[L]??""} onChange=${C(l,L)} problem=${r} /></td>`)}
-            ${T&&t`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${i.length===1} onClick=${()=>m(i.filter((f,A)=>A!==l))}>✕</button></td>`}
+            ${a.map(({name:y,type:A},L)=>t`<td><${S} label=${T?`${y}, row ${l+1}`:y} type=${A} text=${p[L]??""} onChange=${C(l,L)} problem=${r} /></td>`)}
+            ${T&&t`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${i.length===1} onClick=${()=>m(i.filter((y,A)=>A!==l))}>✕</button></td>`}
           </tr>`)}
       </tbody>
     </table>
     ${T&&t`<button type="button" class="quiet small" onClick=${()=>m([...i,a.map(()=>P)])}>Add ${s==="list"?"a value":"a row"}</button>`}
-  `}function rt({kind:e,places:n},o){let r=n.map(()=>P);if(o.trim()==="")return[r];let s=U(o);if(s===void 0)return;if(e==="tuple")return s.length<=n.length?[[...s,...r].slice(0,n.length)]:void 0;if(e==="list")return s.length===0?[r]:s.map(i=>[i]);let a=s.map(U);if(a.every(i=>i?.length===n.length))return a.length===0?[r]:a}function st({kind:e},n){return n.every(o=>o.every(r=>r.trim()===""||r===P))&&n.length===1?"":e==="tuple"?R(n[0]??[]):e==="list"?R(n.map(o=>o[0]??"")):R(n.map(R))}function Fe({text:e,onChange:n,onRun:o}){let r=ee(()=>v(e),[]);return y(()=>{r.value=e},[e]),y(()=>r.subscribe(s=>n(s)),[n]),t`<div class="argument-rules"><${W} label="Rules" text=${r} onRun=${o} /></div>`}var Le={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function it(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,n,o=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(n===void 0)return;if(n===":history")return{way:"history",value:"true"};let r=o.startsWith("#inst");return{way:n===":as-of"?r?"asOf":"asOfT":r?"since":"sinceT",value:o}}function We({field:e,text:n,onChange:o,problem:r}){let s=it(n),[a,i]=b(s?.way??"tuples"),m=n===""?a:s?.way??"tuples",C=Le[m],T=l=>o(l===""?"":C?.key?`{:basis {${C.key} ${l}}}`:l),p=l=>{let f=l.target.value;i(f),o(f==="history"?"{:basis {:history true}}":"")};return t`<span class="lookup">
+  `}function st({kind:e,places:o},n){let r=o.map(()=>P);if(n.trim()==="")return[r];let s=U(n);if(s===void 0)return;if(e==="tuple")return s.length<=o.length?[[...s,...r].slice(0,o.length)]:void 0;if(e==="list")return s.length===0?[r]:s.map(i=>[i]);let a=s.map(U);if(a.every(i=>i?.length===o.length))return a.length===0?[r]:a}function it({kind:e},o){return o.every(n=>n.every(r=>r.trim()===""||r===P))&&o.length===1?"":e==="tuple"?R(o[0]??[]):e==="list"?R(o.map(n=>n[0]??"")):R(o.map(R))}function Le({text:e,onChange:o,onRun:n}){let r=ee(()=>v(e),[]);return f(()=>{r.value=e},[e]),f(()=>r.subscribe(s=>o(s)),[o]),t`<div class="argument-rules"><${W} label="Rules" text=${r} onRun=${n} /></div>`}var We={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function at(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,o,n=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(o===void 0)return;if(o===":history")return{way:"history",value:"true"};let r=n.startsWith("#inst");return{way:o===":as-of"?r?"asOf":"asOfT":r?"since":"sinceT",value:n}}function Pe({field:e,text:o,onChange:n,problem:r}){let s=at(o),[a,i]=b(s?.way??"tuples"),m=o===""?a:s?.way??"tuples",C=We[m],T=l=>n(l===""?"":C?.key?`{:basis {${C.key} ${l}}}`:l),p=l=>{let y=l.target.value;i(y),n(y==="history"?"{:basis {:history true}}":"")};return t`<span class="lookup">
     <select aria-label=${`${e.text}: which database`} value=${m} onChange=${p}>
-      ${Object.entries(Le).map(([l,{title:f}])=>t`<option key=${l} value=${l}>${f}</option>`)}
+      ${Object.entries(We).map(([l,{title:y}])=>t`<option key=${l} value=${l}>${y}</option>`)}
     </select>
-    ${m!=="history"&&t`<${S} label=${e.text} type=${C?.type} text=${C?.key?s?.value??"":n} onChange=${T} problem=${r} />`}
-  </span>`}var at=[];function Pe(e){return at[e]??=n=>{(k.peek()[e]??"")!==n&&(k.value=_.peek().map((o,r)=>r===e?n:k.peek()[r]??""))}}function Ie(){let e=_.value;return e.length===0?null:t`
-    <form class="arguments" aria-label="Arguments" onSubmit=${o=>{o.preventDefault(),c()}} noValidate>
-      ${e.map((o,r)=>t`<${lt} key=${`${r} ${o.kind} ${o.text}`} field=${o} i=${r} />`)}
+    ${m!=="history"&&t`<${S} label=${e.text} type=${C?.type} text=${C?.key?s?.value??"":o} onChange=${T} problem=${r} />`}
+  </span>`}var lt=[];function Ie(e){return lt[e]??=o=>{(k.peek()[e]??"")!==o&&(k.value=_.peek().map((n,r)=>r===e?o:k.peek()[r]??""))}}function Ne(){let e=_.value;return e.length===0?null:t`
+    <form class="arguments" aria-label="Arguments" onSubmit=${n=>{n.preventDefault(),c()}} noValidate>
+      ${e.map((n,r)=>t`<${ut} key=${`${r} ${n.kind} ${n.text}`} field=${n} i=${r} />`)}
       <button type="submit" class="hidden">Run with these arguments</button>
     </form>
-  `}function lt({field:e,i:n}){let o=k.value[n]??"",r=ue.value?le.value[n]:void 0,s=`argument-problem-${n}`,a=r?s:void 0,[i]=e.places,m={field:e,text:o,onChange:Pe(n),problem:a,onRun:()=>{c()}};return t`
+  `}function ut({field:e,i:o}){let n=k.value[o]??"",r=ue.value?le.value[o]:void 0,s=`argument-problem-${o}`,a=r?s:void 0,[i]=e.places,m={field:e,text:n,onChange:Ie(o),problem:a,onRun:()=>{c()}};return t`
     <fieldset class=${`argument argument-${e.kind}`}>
       <legend><code>${e.text}</code>${e.places.length===1&&i?.type?t` <span class="note">${i.type==="instant"?"instant, UTC":i.type}</span>`:null}</legend>
-      ${e.kind==="scalar"?t`<${S} label=${e.text} type=${i?.type} text=${o} onChange=${Pe(n)} problem=${a} name=${`argument-${n}`} />`:e.kind==="rules"?t`<${Fe} ...${m} />`:e.kind==="source"?t`<${We} ...${m} />`:t`<${Me} ...${m} />`}
+      ${e.kind==="scalar"?t`<${S} label=${e.text} type=${i?.type} text=${n} onChange=${Ie(o)} problem=${a} name=${`argument-${o}`} />`:e.kind==="rules"?t`<${Le} ...${m} />`:e.kind==="source"?t`<${Pe} ...${m} />`:t`<${Fe} ...${m} />`}
       ${r&&t`<p class="argument-problem" id=${s}>${r}</p>`}
     </fieldset>
-  `}var ut=u(async()=>(await import("./part-TA2C4EQG.js")).Why),mt=u(async()=>(await import("./part-G556WUOA.js")).WhyNot);function Ne(e,n){h("Why this row",ut,{answer:e,row:n})}function De(e){h("Why not\u2026",mt,{answer:e})}var ct=u(async()=>(await import("./part-V25MGPAK.js")).RowHistory),He=[{label:"Why",short:"?",run:e=>$.value&&Ne($.value,e)},{label:"History",short:"\u21BA",run:e=>$.value&&h("History of this row",ct,{answer:$.value,row:e})}];function je({answer:e}){let{columns:n,rows:o,warnings:r}=e;return o.length>0?t`<${ke} label="Answer" columns=${n} rows=${o} marks=${ye(e)} actions=${He} />`:d.value==="changes"?t`<p class="empty"><strong>Nothing differs.</strong> The two moments have the same rows.</p>`:t`
+  `}var mt=u(async()=>(await import("./part-JCIZIRKF.js")).Why),ct=u(async()=>(await import("./part-YQBWH3XD.js")).WhyNot);function De(e,o){h("Why this row",mt,{answer:e,row:o})}function He(e){h("Why not\u2026",ct,{answer:e})}var dt=u(async()=>(await import("./part-2R2SK2MQ.js")).RowHistory),je=[{label:"Why",short:"?",run:e=>$.value&&De($.value,e)},{label:"History",short:"\u21BA",run:e=>$.value&&h("History of this row",dt,{answer:$.value,row:e})}];function Be({answer:e}){let{columns:o,rows:n,warnings:r}=e;return f(()=>{ge(e).catch(()=>{})},[e]),n.length>0?t`<${Ce} label="Answer" columns=${o} rows=${n} marks=${ye(e)} actions=${je} />`:d.value==="changes"?t`<p class="empty"><strong>Nothing differs.</strong> The two moments have the same rows.</p>`:t`
     <div class="empty">
       <p><strong>No rows.</strong> The query ran, and nothing that you may read fits all of its clauses.</p>
       <p>
         ${r.length>0?"The warnings above may say why. ":""}Leave clauses out one by one, or ask for less in each, to see which of them lets nothing pass.
       </p>
     </div>
-  `}var dt=[{name:"table",title:"Table",isOffered:()=>!0,component:je},{name:"chart",title:"Chart",isOffered:ge,component:u(async()=>(await import("./part-YHPC6QSX.js")).Chart)},{name:"graph",title:"Graph",isOffered:we,component:u(async()=>(await import("./part-MNO5SBJG.js")).Graph)},{name:"plan",title:"Plan",isOffered:()=>!0,component:u(async()=>(await import("./part-XC4C3VA5.js")).Plan)}];function Be(e){return dt.filter(({isOffered:n})=>n(e))}var Q=24,pt=3;function Ue(){return t`
+  `}var pt=[{name:"table",title:"Table",isOffered:()=>!0,component:Be},{name:"chart",title:"Chart",isOffered:we,component:u(async()=>(await import("./part-AWFKM4KL.js")).Chart)},{name:"graph",title:"Graph",isOffered:ke,component:u(async()=>(await import("./part-AKXMOTFF.js")).Graph)},{name:"plan",title:"Plan",isOffered:()=>!0,component:u(async()=>(await import("./part-XC4C3VA5.js")).Plan)}];function Ue(e){return pt.filter(({isOffered:o})=>o(e))}var Q=24,ft=3;function Ve(){return t`
     <div class="welcome">
-      <${ft} />
       <${yt} />
+      <${$t} />
       <section>
         <h2>Keys</h2>
         <dl class="keys">
@@ -51,51 +51,51 @@ import{a as W,b as ke}from"./part-WTMTGXZX.js";import"./part-36FY6HEJ.js";import
         <p class="note">No Datalog yet? <em>Builder</em> writes it. <a href="docs/tutorials/first-steps/">Learn it</a>, or look up its <a href="docs/reference/queries/">reference</a>.</p>
       </section>
     </div>
-  `}function ft(){if(g.value===void 0)return null;let e=Te(q.value),n=o=>{w.value=Oe(Se(o,q.value),q.value),k.value=[],c()};return t`
+  `}function yt(){if(g.value===void 0)return null;let e=Ae(q.value),o=n=>{w.value=Re(xe(n,q.value),q.value),k.value=[],c()};return t`
     <section>
       <h2>Look at</h2>
       <p class="note">${Number(g.value.datomCount).toLocaleString()} datoms of ${Number(g.value.entityCount).toLocaleString()} entities, at t ${g.value.basisT}</p>
       ${e.length===0?t`<p>There is no attribute of your own yet. <a href="#/schema?view=declare">Declare one</a>, or <a href="#/change">write a transaction</a>.</p>`:t`<ul class="types">
-            ${e.slice(0,Q).map(o=>{let r=xe(Ae(o,q.value))?.datomCount;return t`<li key=${o}>
-                <button type="button" class="quiet" onClick=${()=>n(o)}>${o}${r!==void 0&&t` <span class="quiet-text">${Number(r).toLocaleString()}</span>`}</button>
+            ${e.slice(0,Q).map(n=>{let r=Oe(Se(n,q.value))?.datomCount;return t`<li key=${n}>
+                <button type="button" class="quiet" onClick=${()=>o(n)}>${n}${r!==void 0&&t` <span class="quiet-text">${Number(r).toLocaleString()}</span>`}</button>
               </li>`})}
           </ul>`}
       ${e.length>Q&&t`<p class="note">and ${e.length-Q} more in <a href="#/schema">Schema</a></p>`}
     </section>
-  `}function yt(){let e=oe.value.slice(0,pt);return e.length===0?null:t`
+  `}function $t(){let e=ne.value.slice(0,ft);return e.length===0?null:t`
     <section>
       <h2>Asked lately</h2>
       <ul class="history">
-        ${e.map((n,o)=>t`<li key=${o}><button type="button" class="quiet history-entry" onClick=${()=>de(n)}><code>${n.query}</code></button></li>`)}
+        ${e.map((o,n)=>t`<li key=${n}><button type="button" class="quiet history-entry" onClick=${()=>de(o)}><code>${o.query}</code></button></li>`)}
       </ul>
     </section>
-  `}var $t=u(async()=>(await import("./part-HNJSQVMK.js")).SaveMenu);function Ge(){let e=$.value;return t`
+  `}var ht=u(async()=>(await import("./part-Q5NFIIG5.js")).SaveMenu);function _e(){let e=$.value;return t`
     <section class="results" aria-label="Answer" aria-busy=${M.value} data-ended=${ae.value}>
-      <${ht} />
-      ${e?t`<${bt} answer=${e} />`:!G.value&&(M.value?t`<p class="empty asking" role="status">Asking…</p>`:t`<${Ue} />`)}
+      <${bt} />
+      ${e?t`<${vt} answer=${e} />`:!G.value&&(M.value?t`<p class="empty asking" role="status">Asking…</p>`:t`<${Ve} />`)}
     </section>
-  `}function ht(){let e=G.value;if(!e)return null;let{line:n,column:o}=e;return t`<div>
+  `}function bt(){let e=G.value;if(!e)return null;let{line:o,column:n}=e;return t`<div>
     <${fe} error=${e} />
-    ${n!==void 0&&o!==void 0&&!e.origin&&t`<button type="button" class="quiet small" onClick=${()=>F.value={line:n,column:o}}>Go to line ${n}</button>`}
-  </div>`}function bt({answer:e}){let n=Be(e),o=n.find(({name:r})=>r===H.value)??n[0];return t`
+    ${o!==void 0&&n!==void 0&&!e.origin&&t`<button type="button" class="quiet small" onClick=${()=>F.value={line:o,column:n}}>Go to line ${o}</button>`}
+  </div>`}function vt({answer:e}){let o=Ue(e),n=o.find(({name:r})=>r===H.value)??o[0];return t`
     <${$e.Provider} value=${he(e)}>
       <div class="results-head">
-        ${n.length>1&&t`<${gt} views=${n} current=${o?.name} />`}
+        ${o.length>1&&t`<${wt} views=${o} current=${n?.name} />`}
         <div class="note row">
           ${me.value&&t`<span class="edited">The query was edited since.</span>`}
-          ${d.value!=="live"&&t`<span role="status">${vt(e)}</span>`}
-          <button type="button" class="quiet small" onClick=${()=>De(e)}>Why not…</button>
+          ${d.value!=="live"&&t`<span role="status">${gt(e)}</span>`}
+          <button type="button" class="quiet small" onClick=${()=>He(e)}>Why not…</button>
           ${e.columns.some(({type:r})=>r==="instant")&&t`<${be} />`}
-          ${e.rows.length>0&&t`<${$t} answer=${e} />`}
+          ${e.rows.length>0&&t`<${ht} answer=${e} />`}
         </div>
       </div>
-      <${wt} warnings=${e.warnings} />
-      <div class="view" id="view" role=${n.length>1?"tabpanel":void 0} aria-label=${n.length>1?o?.title:void 0}>
-        ${o&&t`<${o.component} key=${o.name} answer=${e} />`}
+      <${kt} warnings=${e.warnings} />
+      <div class="view" id="view" role=${o.length>1?"tabpanel":void 0} aria-label=${o.length>1?n?.title:void 0}>
+        ${n&&t`<${n.component} key=${n.name} answer=${e} />`}
       </div>
     <//>
-  `}function vt({rows:e,basisT:n,stats:o}){let{elapsedMs:r,engine:s,cache:a}=o;return`${`${e.length.toLocaleString()} ${e.length===1?"row":"rows"}`} at t ${n} in ${r.toFixed(1)} ms, ${s.toLowerCase()}, cache ${a.toLowerCase()}`}function Ve(e){H.value=e,N()}function gt({views:e,current:n}){return t`
-    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${r=>{let s={ArrowRight:1,ArrowLeft:-1}[r.key],a=e.findIndex(({name:m})=>m===n),i=s===void 0?void 0:e.at((a+s)%e.length);i&&(r.preventDefault(),Ve(i.name),r.currentTarget.querySelector(`[data-view="${i.name}"]`)?.focus())}}>
+  `}function gt({rows:e,basisT:o,stats:n}){let{elapsedMs:r,engine:s,cache:a}=n;return`${`${e.length.toLocaleString()} ${e.length===1?"row":"rows"}`} at t ${o} in ${r.toFixed(1)} ms, ${s.toLowerCase()}, cache ${a.toLowerCase()}`}function Ge(e){H.value=e,N()}function wt({views:e,current:o}){return t`
+    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${r=>{let s={ArrowRight:1,ArrowLeft:-1}[r.key],a=e.findIndex(({name:m})=>m===o),i=s===void 0?void 0:e.at((a+s)%e.length);i&&(r.preventDefault(),Ge(i.name),r.currentTarget.querySelector(`[data-view="${i.name}"]`)?.focus())}}>
       ${e.map(({name:r,title:s})=>t`
           <button
             type="button"
@@ -103,74 +103,74 @@ import{a as W,b as ke}from"./part-WTMTGXZX.js";import"./part-36FY6HEJ.js";import
             key=${r}
             class="quiet"
             data-view=${r}
-            aria-selected=${r===n}
+            aria-selected=${r===o}
             aria-controls="view"
-            tabindex=${r===n?0:-1}
-            onClick=${()=>Ve(r)}
+            tabindex=${r===o?0:-1}
+            onClick=${()=>Ge(r)}
           >
             ${s}
           </button>
         `)}
     </div>
-  `}function wt({warnings:e}){return e.length===0?null:t`<ul class="warnings" aria-label="Warnings">
-    ${e.map(({code:n,message:o,line:r,column:s},a)=>t`
+  `}function kt({warnings:e}){return e.length===0?null:t`<ul class="warnings" aria-label="Warnings">
+    ${e.map(({code:o,message:n,line:r,column:s},a)=>t`
         <li key=${a}>
-          <strong>${n}</strong> ${o}
+          <strong>${o}</strong> ${n}
           ${r!==null&&t` <button type="button" class="quiet small" onClick=${()=>F.value={line:r,column:s??1}}>line ${r}, column ${s??1}</button>`}
         </li>
       `)}
-  </ul>`}var D=v("");function Y(e){D.value=e,window.setTimeout(()=>{D.value===e&&(D.value="")},4e3)}async function kt(){let{formatted:e}=await import("./part-HUI7MBC7.js"),n=e(w.value);n===void 0?Y("The brackets or quotes of the query do not match."):w.value=n}async function Ct(){try{await navigator.clipboard.writeText(pe()),Y("The link is copied: query, arguments, moment and view are in it.")}catch{Y("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var x=v(void 0);async function Tt(){x.value=x.value?void 0:(await import("./part-AVIBXWIQ.js")).Builder}async function At(){let{History:e}=await import("./part-ZUBO6EFQ.js");h("History",e,{})}async function St(){let{SavedQueries:e}=await import("./part-TEWVDXP4.js");h("Saved queries",e,{})}function _e(){return t`
+  </ul>`}var D=v("");function Y(e){D.value=e,window.setTimeout(()=>{D.value===e&&(D.value="")},4e3)}async function Ct(){let{formatted:e}=await import("./part-HUI7MBC7.js"),o=e(w.value);o===void 0?Y("The brackets or quotes of the query do not match."):w.value=o}async function Tt(){try{await navigator.clipboard.writeText(pe()),Y("The link is copied: query, arguments, moment and view are in it.")}catch{Y("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var x=v(void 0);async function At(){x.value=x.value?void 0:(await import("./part-AVIBXWIQ.js")).Builder}async function St(){let{History:e}=await import("./part-ZUBO6EFQ.js");h("History",e,{})}async function xt(){let{SavedQueries:e}=await import("./part-TEWVDXP4.js");h("Saved queries",e,{})}function Ke(){return t`
     <div class="row toolbar" role="toolbar" aria-label="Query">
       <button type="button" onClick=${()=>{c()}} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
       ${M.value&&t`<button type="button" class="quiet" onClick=${ce}>Cancel</button>`}
-      <button type="button" class="quiet" onClick=${()=>{kt()}}>Format</button>
-      <button type="button" class="quiet" aria-pressed=${x.value?"true":"false"} onClick=${()=>{Tt()}}>Builder</button>
-      <button type="button" class="quiet" onClick=${()=>{Ct()}}>Copy link</button>
-      <button type="button" class="quiet" onClick=${()=>{At()}}>History</button>
-      <button type="button" class="quiet" onClick=${()=>{St()}}>Saved</button>
+      <button type="button" class="quiet" onClick=${()=>{Ct()}}>Format</button>
+      <button type="button" class="quiet" aria-pressed=${x.value?"true":"false"} onClick=${()=>{At()}}>Builder</button>
+      <button type="button" class="quiet" onClick=${()=>{Tt()}}>Copy link</button>
+      <button type="button" class="quiet" onClick=${()=>{St()}}>History</button>
+      <button type="button" class="quiet" onClick=${()=>{xt()}}>Saved</button>
       <span class="note" role="status">${D.value}</span>
     </div>
-  `}var xt=async()=>(await import("./part-G2S6IFZA.js")).assistance;function J(){return t`
+  `}var Ot=async()=>(await import("./part-G2S6IFZA.js")).assistance;function J(){return t`
     <h1 class="hidden">Ask</h1>
     <section class="ask" aria-label="Query">
-      <${W} label="Query" text=${w} onRun=${c} extensions=${xt} destination=${F} />
+      <${W} label="Query" text=${w} onRun=${c} extensions=${Ot} destination=${F} />
       ${x.value&&t`<${x.value} />`}
-      <${Ie} />
+      <${Ne} />
       <div class="row commands">
-        <${_e} />
-        <${qe} />
+        <${Ke} />
+        <${Ee} />
       </div>
     </section>
-    <${Ee} />
-    <${Ge} />
-  `}function Ke({title:e,onClose:n,children:o}){let r=X(null);return y(()=>r.current?.showModal(),[]),t`
-    <dialog ref=${r} onClose=${n} aria-label=${e}>
+    <${Me} />
+    <${_e} />
+  `}function Qe({title:e,onClose:o,children:n}){let r=X(null);return f(()=>r.current?.showModal(),[]),t`
+    <dialog ref=${r} onClose=${o} aria-label=${e}>
       <header class="row">
         <h2>${e}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick=${()=>r.current?.close()}>✕</button>
       </header>
-      ${o}
+      ${n}
     </dialog>
-  `}function Qe(){let[e,n]=b(!1),{principal:o,roles:r=[]}=E.value??{},s=o??(E.value?"no authentication":"unknown");return t`
-    <button type="button" class="quiet" aria-label=${`Identity: ${s}`} onClick=${()=>n(!0)} title=${`Roles: ${r.join(", ")||"none"}`}>
+  `}function Ye(){let[e,o]=b(!1),{principal:n,roles:r=[]}=E.value??{},s=n??(E.value?"no authentication":"unknown");return t`
+    <button type="button" class="quiet" aria-label=${`Identity: ${s}`} onClick=${()=>o(!0)} title=${`Roles: ${r.join(", ")||"none"}`}>
       <span class="wide-only">Identity: </span>${s}
     </button>
-    ${e&&t`<${Ke} title="Identity" onClose=${()=>n(!1)}><${Je} /><//>`}
-  `}function Ye(){return t`
+    ${e&&t`<${Qe} title="Identity" onClose=${()=>o(!1)}><${Ze} /><//>`}
+  `}function Je(){return t`
     <section class="sign-in" aria-label="Sign in">
       <h1>Sign in</h1>
       <p class="note">This server answers those who send a token. <a href="docs/how-to/authentication/">Where tokens come from</a></p>
-      <${Je} />
+      <${Ze} />
     </section>
-  `}function Je(){let{principal:e,roles:n=[],expires:o}=E.value??{};return t`
+  `}function Ze(){let{principal:e,roles:o=[],expires:n}=E.value??{};return t`
     <form class="stack" onSubmit=${s=>{s.preventDefault();let a=new FormData(s.target).get("token");B(typeof a=="string"?a.trim():"")}}>
       ${E.value&&t`<dl class="facts">
         <dt>Principal</dt>
         <dd>${e??"none: this server does not authenticate"}</dd>
         <dt>Roles</dt>
-        <dd>${n.join(", ")||"none"}</dd>
+        <dd>${o.join(", ")||"none"}</dd>
         <dt>Expires</dt>
-        <dd>${o??"never"}</dd>
+        <dd>${n??"never"}</dd>
       </dl>`}
       ${O.value&&j.value&&t`<p class="error" role="alert">The server refused a request: ${O.value.message}</p>`}
       <label class="search">Bearer token <input name="token" type="password" autocomplete="off" required autofocus /></label>
@@ -180,27 +180,27 @@ import{a as W,b as ke}from"./part-WTMTGXZX.js";import"./part-36FY6HEJ.js";import
         ${j.value&&t`<button type="button" class="quiet" onClick=${()=>B("")}>Forget the token</button>`}
       </div>
     </form>
-  `}function Ze(){let e=V.value;if(e===void 0)return null;let n=()=>{V.value=void 0,c()};return t`<p class="looking-as" role="status">
+  `}function ze(){let e=V.value;if(e===void 0)return null;let o=()=>{V.value=void 0,c()};return t`<p class="looking-as" role="status">
     Ask shows what roles ${e.roles.join(", ")||"none"} with claims <code>${JSON.stringify(e.claims)}</code> see.
-    <button type="button" class="quiet" onClick=${n}>Look as yourself</button>
-  </p>`}var ze={ask:{title:"Ask",load:()=>J},entity:{title:"Entity",load:async()=>(await import("./part-DKOW7BKR.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-7KMYZ2ON.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-UHODQ4OT.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-E2QJWQEX.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-TR3OM3P4.js")).Health}};function Xe(){y(()=>{re().catch(()=>{})},[]);let e=ie.value.page,n=Object.entries(ze).filter(([,o])=>!o.isUnlisted&&(!o.forAdmins||se()));return t`
-    <a class="skip" href="#content" onClick=${Ot}>Skip to the content</a>
+    <button type="button" class="quiet" onClick=${o}>Look as yourself</button>
+  </p>`}var Xe={ask:{title:"Ask",load:()=>J},entity:{title:"Entity",load:async()=>(await import("./part-PPUGZ3CZ.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-XB4J6SCZ.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-TFZ4BOWM.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-2XVRXUI6.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-TR3OM3P4.js")).Health}};function et(){f(()=>{re().catch(()=>{})},[]);let e=ie.value.page,o=Object.entries(Xe).filter(([,n])=>!n.isUnlisted&&(!n.forAdmins||se()));return t`
+    <a class="skip" href="#content" onClick=${Rt}>Skip to the content</a>
     <header class="bar">
       <a class="logo" href="#/ask">adalog</a>
       <nav aria-label="Pages">
-        ${n.map(([o,{title:r}])=>t`<a key=${o} href=${`#/${o}`} aria-current=${o===e?"page":void 0}>${r}</a>`)}
+        ${o.map(([n,{title:r}])=>t`<a key=${n} href=${`#/${n}`} aria-current=${n===e?"page":void 0}>${r}</a>`)}
       </nav>
       <div class="bar-end">
         <a href="graphql">GraphiQL</a>
         <a href="docs/">Docs</a>
-        <button type="button" class="quiet" aria-label=${`Theme: ${K.value}`} onClick=${Ce} title="Switch between the system's, light and dark colours">
+        <button type="button" class="quiet" aria-label=${`Theme: ${K.value}`} onClick=${Te} title="Switch between the system's, light and dark colours">
           <span class="wide-only">Theme: </span>${K.value}
         </button>
-        <${Qe} />
+        <${Ye} />
       </div>
     </header>
     <div class="body">
-      <main id="content" tabindex="-1"><${Ze} />${Rt()?t`<${Ye} />`:t`<${qt} name=${e} />`}</main>
+      <main id="content" tabindex="-1"><${ze} />${qt()?t`<${Je} />`:t`<${Et} name=${e} />`}</main>
       <${ve} />
     </div>
-  `}function Ot(e){e.preventDefault(),document.getElementById("content")?.focus()}function Rt(){return O.value?.code==="UNAUTHENTICATED"&&g.value===void 0}function qt({name:e}){let n=ze[e],[o,r]=b(e==="ask"?{name:e,component:J}:void 0),[s,a]=b();return y(()=>{a(void 0),Promise.resolve(n?.load()).then(i=>i&&r({name:e,component:i}),i=>a(`This page cannot be loaded: ${String(i)}. Load the console again.`))},[e]),y(()=>{document.title=n?`${n.title} \xB7 adalog`:"adalog"},[e]),n===void 0?t`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:s?t`<p class="error" role="alert">${s}</p>`:o?.name===e?t`<${o.component} />`:t`<p class="note" role="status">Loading…</p>`}var Z=document.getElementById("console");Z&&(Z.replaceChildren(),z(t`<${Xe} />`,Z));
+  `}function Rt(e){e.preventDefault(),document.getElementById("content")?.focus()}function qt(){return O.value?.code==="UNAUTHENTICATED"&&g.value===void 0}function Et({name:e}){let o=Xe[e],[n,r]=b(e==="ask"?{name:e,component:J}:void 0),[s,a]=b();return f(()=>{a(void 0),Promise.resolve(o?.load()).then(i=>i&&r({name:e,component:i}),i=>a(`This page cannot be loaded: ${String(i)}. Load the console again.`))},[e]),f(()=>{document.title=o?`${o.title} \xB7 adalog`:"adalog"},[e]),o===void 0?t`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:s?t`<p class="error" role="alert">${s}</p>`:n?.name===e?t`<${n.component} />`:t`<p class="note" role="status">Loading…</p>`}var Z=document.getElementById("console");Z&&(Z.replaceChildren(),z(t`<${et} />`,Z));

@@ -2,6 +2,7 @@
 
 import type { Json } from "@adalog/client";
 import { useContext, useState } from "preact/hooks";
+import { identOf } from "../entity/idents.js";
 import { openEntity } from "../entity/open.js";
 import { html, type Markup } from "./html.js";
 import { MomentContext } from "./moment.js";
@@ -53,6 +54,8 @@ export function Value({ value, type, inline = false, label }: ValueProperties): 
 function Ref({ id, label, inline }: { id: number | string; label: string | undefined; inline: boolean }) {
   const moment = useContext(MomentContext);
   const open = () => openEntity(id, moment);
+  const ident = inline && label === undefined ? identOf(id, moment.as) : undefined;
+  if (ident) return html`<span class="chip"><button type="button" class="ref" tabindex="-1" title=${`Open entity ${id}`} onClick=${open}>${ident}</button></span>`;
   return html`<button type="button" class="ref" tabindex=${inline ? -1 : undefined} title=${`Open entity ${id}`} onClick=${open}>${label ?? String(id)}</button>`;
 }
 

@@ -8,6 +8,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import numpy as np
+
 from adalog.datalog import ast
 from adalog.datalog.aggregates import GREATEST, LEAST
 from adalog.datalog.edn import write
@@ -167,7 +169,9 @@ class Derivations:
         codes = self._arguments(clause, row)
         table = table_of(clause.name, source)
         height = row.get(height_of(clause))
-        if None not in codes and (height is not None or table not in self.tables):
+        if None not in codes:
+            if height is None and table in self.tables:
+                height = _least_height(self.tables[table], codes)
             return (clause.name, source, _whole(codes)), height
         names = [f"{HEIGHT} of place {number}" for number in range(len(codes))]
         given = {name: code for name, code in zip(names, codes, strict=True) if code is not None}
@@ -287,6 +291,15 @@ class Derivations:
                 failed = self.failing(rule.clauses, given, within)
                 found.append({**said, **(failed or {"why": "what holds of it leads back to itself"})})
         return found
+
+
+def _least_height(facts: FactRows, codes: Sequence[int | None]) -> int:
+    """Of a fact that there is."""
+    *columns, heights = facts.columns
+    there = np.ones(len(heights), np.bool_)
+    for column, code in zip(columns, codes, strict=True):
+        there &= column == code
+    return int(heights[there].min())
 
 
 def _own_calls(clauses: Sequence[ast.Clause], own: Container[str]) -> Iterator[ast.RuleCall]:

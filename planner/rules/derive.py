@@ -87,7 +87,9 @@ def _adorned(tree: Tree, statistics: Statistics, options: Options) -> tuple[Ador
         attempts = [(True, True, False), (False, True, False), attempts[0], (False, True, True), attempts[1]]
     while True:
         through, use, apart = attempts.pop(0)
-        magic = MagicSets(tree.predicates, statistics, through=through, use=use, apart=apart)
+        magic = MagicSets(
+            tree.predicates, statistics, through=through, use=use, apart=apart, turn=options.magic and options.turn
+        )
         made = magic.of_query(tree.body, tree.given)
         dependencies = list(_dependencies(made.relations, made.all_rules))
         found = components(made.relations, dependencies)

@@ -24,6 +24,9 @@ from adalog.planner.scope.strata import RuleDependency, components
 QUERY = ""
 """The origin of what the query itself asks of the rules."""
 
+# Beyond so many values a magic set that does not grow is no better than one that does.
+_FEW = 64.0
+
 # Relations after which calls share theirs again.
 _MOST_RELATIONS = 200
 
@@ -163,7 +166,8 @@ class MagicSets:
     stratified program unstratified; then the caller runs the pass again without it. `use`: every bound place
     restricts a relation; without it only the places that a rule requires do. `apart`: calls that are not part of
     one recursion read relations of their own, so that the magic set of one does not depend on the answer of
-    another.
+    another. `turn`: right-linear rules are turned around afterwards, so that a recursion asks for no more than its
+    call does.
     """
 
     predicates: Sequence[RulePredicate]
@@ -171,6 +175,7 @@ class MagicSets:
     through: bool
     use: bool
     apart: bool
+    turn: bool = True
     made: AdornedProgram = field(default_factory=lambda: AdornedProgram(AndNode(())), init=False)
     _copies: dict[str, int] = field(default_factory=dict, init=False)
     _whole: frozenset[str] = field(default=frozenset(), init=False)
@@ -281,7 +286,7 @@ class MagicSets:
         parts = prefix.parts(str(atom.terms[i]) for i in known if i not in single)
         chosen = [part for part in parts if part[0] & atom.needs]
         if restrict and not chosen and parts:
-            chosen = [min(parts, key=lambda part: self._size(part[1], part[0], prefix))]
+            chosen = [min(parts, key=lambda part: self._spread(predicate, atom, part, prefix))]
         taken = frozenset().union(*(part[0] for part in chosen))
         bound = frozenset(i for i in known if i in single or atom.terms[i] in taken)
         name = self._adorned(predicate, bound, restrict, self._copy(predicate, origin) if bound else 0)
@@ -292,6 +297,33 @@ class MagicSets:
             head = tuple(str(atom.terms[i]) for i in sorted(bound))
             self._ask(magic_of(name), Branch(head, AndNode(items), tuple(sorted(prefix.given))), origin, prefix)
         return logical.RelationAtom(name, atom.terms, atom.position, derived=True)
+
+    def _spread(
+        self,
+        predicate: RulePredicate,
+        atom: logical.RuleAtom,
+        part: tuple[frozenset[str], tuple[Node, ...]],
+        prefix: _Prefix,
+    ) -> tuple[bool, float]:
+        """How much a recursion is asked for if one part of a call restricts it: (whether the magic set grows with
+        the recursion, the size that it begins with)."""
+        names, items = part
+        size = self._size(items, names, prefix)
+        grows = not self.turn and any(
+            term in names and i not in self._kept(predicate) for i, term in enumerate(atom.terms)
+        )
+        return grows or (not self.turn and size > _FEW), size
+
+    def _kept(self, predicate: RulePredicate) -> frozenset[int]:
+        """The places that every recursive call passes on as they are."""
+        kept = set(range(predicate.arity))
+        own = self._component[predicate.name]
+        for branch in predicate.branches:
+            for leaf in everything(branch.body):
+                if isinstance(leaf, logical.RuleAtom) and self._component[leaf.rule] == own:
+                    same = leaf.rule == predicate.name
+                    kept = {i for i in kept if same and leaf.terms[i] == branch.head[i]}
+        return frozenset(kept)
 
     def _ask(self, name: str, branch: Branch, origin: str, prefix: _Prefix) -> None:
         """Adds a rule to a magic set, unless the rule is a tautology: the set contained in itself."""

@@ -46,3 +46,21 @@ def test_a_value_that_is_markup_stays_text(console: Console) -> None:
     console.run('[:find ?x :where [(ground "<img src=x onerror=alert(1)>") ?x]]')
     assert console.wait(console.rows) == [["<img src=x onerror=alert(1)>"]]
     assert console.all("main img") == []
+
+
+def test_the_page_begins_with_the_types_of_the_data(console: Console) -> None:
+    console.button("package 3", ".welcome").send_keys(Keys.ENTER)
+    console.wait(lambda: {row[0] for row in console.rows()} == {"libsqlite3-0", "python3", "sqlite3"})
+    assert ":package/name" in console.text_of()
+    # What was asked is there again in the next tab.
+    console.open()
+    console.wait(lambda: ":package/name" in console.one(".welcome .history").text)
+
+
+def test_an_answer_to_an_older_text_says_so(console: Console) -> None:
+    console.run(NAMES)
+    assert console.all(".edited") == []
+    console.write("[:find ?n :where [_ :package/version ?n]]")
+    assert console.one(".edited").text == "The query was edited since."
+    console.write(NAMES)
+    console.wait(lambda: console.all(".edited") == [])

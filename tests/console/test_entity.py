@@ -48,7 +48,7 @@ def test_the_panel_shows_the_moment_of_the_answer_and_what_changed(console: Cons
     console.one(".table button.ref").click()
     console.wait(lambda: "3.12" in aside(console, ".values li"))
     console.button("History", ".side").click()
-    changes = ".changes"
+    changes = ".change-list"
     console.wait(lambda: aside(console, changes))
     version = console.wait(lambda: [each for each in aside(console, changes) if "3.12" in each])[0]
     shown = [line for line in version.splitlines() if line in "+−" or line.startswith("3.1")]
@@ -77,9 +77,18 @@ def test_a_row_has_a_history_also_without_entities(console: Console, packages: G
     console.run('[:find ?v :where [?p :package/name "python3"] [?p :package/version ?v]]')
     console.wait(lambda: console.rows() == [["3.12"]])
     console.button("History", ".results").click()
-    said = console.wait(lambda: console.all(".side .changes"))[0].text
+    said = console.wait(lambda: console.all(".side .change-list"))[0].text
     # What the query does not name is left out.
     assert ":package/depends" not in said
     assert "3.12" in said
     assert "3.11" in said
     assert console.one(".side h3").text == "python3"
+    # An attribute and its value stand apart, and nothing is cut off.
+    gap = (
+        "const [name, value] = [...document.querySelector('.change-what').children].slice(-2)"
+        ".map((each) => each.getBoundingClientRect()); return value.left - name.right"
+    )
+    assert console.script(gap) >= 4
+    assert console.script(
+        "const list = document.querySelector('.change-list');return list.scrollWidth <= list.clientWidth"
+    )

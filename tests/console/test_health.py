@@ -20,7 +20,15 @@ def test_figures_of_the_server(console: Console) -> None:
     )
     assert int(datoms[0].text.split("\n")[1].replace(",", "")) > 10
     titles = [each.text for each in console.all(".health h2")]
-    assert titles == ["Running queries", "Requests", "Queries", "Live queries", "Database", "Process"]
+    assert titles == [
+        "Running queries",
+        "Requests",
+        "Queries",
+        "Live queries",
+        "Database",
+        "Log and disks",
+        "Process",
+    ]
     assert console.messages() == []
 
 

@@ -153,11 +153,12 @@ def test_the_table_of_what_is_hidden(hidden: Hidden) -> None:
     hidden.check(ask)
 
 
-def test_a_file_of_the_answer(hidden: Hidden) -> None:
+@pytest.mark.parametrize("kind", ["CSV", "Arrow", "Parquet"])
+def test_a_file_of_the_answer(hidden: Hidden, kind: str) -> None:
     def save(console: Console, who: str) -> None:
         rows(console, who)
         console.one(".menu summary").click()
-        console.button("Arrow", "[aria-label='Save as']").click()
+        console.button(kind, "[aria-label='Save as']").click()
         console.wait(lambda: "Saved as" in console.one(".menu [role=status]").text)
 
     hidden.check(save)
@@ -169,7 +170,7 @@ def test_an_entity_its_history_and_what_refers_to_it(hidden: Hidden) -> None:
         console.one(".table button.ref").click()
         console.wait(lambda: "python3" in console.one(".side .entity-name").text)
         console.button("History", ".side").click()
-        console.wait(lambda: console.all(".side .changes"))
+        console.wait(lambda: console.all(".side .change-list"))
         console.wait(lambda: console.all(".side .referrers[aria-busy=false]"))
         # The label of what it refers to.
         console.button("libsqlite3-0", ".side").click()
@@ -194,7 +195,7 @@ def test_the_history_of_a_row(hidden: Hidden) -> None:
         for button in console.all(".results .row-actions button"):
             if button.text == "History":
                 button.click()
-                console.wait(lambda: console.all(".side .changes"))
+                console.wait(lambda: console.all(".side .change-list"))
 
     hidden.check(open_history)
 

@@ -71,6 +71,16 @@ def test_rows_enter_and_leave_visibly(console: Console, packages: Gateway) -> No
     assert any("shared-worker.js" in url for url in shared_worker_scripts(console))
 
 
+def test_rows_of_a_stream_lead_to_their_entities(console: Console, packages: Gateway) -> None:
+    console.run("[:find ?p ?name :where [?p :package/name ?name]]")
+    console.button("Live").send_keys(Keys.ENTER)
+    console.wait(lambda: console.one(".live-status").text == "Live")
+    packages.database.transact('[{:package/name "zlib1g" :package/version "1.2"}]')
+    console.wait(lambda: [row for row in console.rows() if row[1] == "zlib1g"])
+    console.one(".table-body [role=row] button.ref").send_keys(Keys.ENTER)
+    console.wait(lambda: [each.text for each in console.all(".side .entity-name")] == ["zlib1g"])
+
+
 def shared_worker_scripts(console: Console) -> list[str]:
     targets = console.browser.execute_cdp_cmd("Target.getTargets", {})["targetInfos"]
     return [each["url"] for each in targets if each["type"] == "shared_worker"] + requested(console.browser)

@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.chromium import needs_chromium
 from tests.console.axe import serious
 from tests.console.page import Console
+from tests.gateway.support import Gateway
 
 pytestmark = needs_chromium
 
@@ -123,3 +124,32 @@ def test_axe_finds_nothing_serious(console: Console) -> None:
     console.run("[:find ?p ?name :where [?p :package/name ?name]]")
     console.button("Filter rows").click()
     assert serious(console, ".results") == []
+
+
+def test_actions_of_rows_hide_little_of_a_narrow_page(console: Console) -> None:
+    metrics = {"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    console.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        console.run("[:find ?n ?v :where [?p :package/name ?n] [?p :package/version ?v]]")
+        cell = console.one(".table-body .row-actions")
+        assert sum(each.size["width"] for each in cell.find_elements("css selector", "button")) < 70
+        assert cell.value_of_css_property("background-color") not in ("rgba(0, 0, 0, 0)", "transparent")
+        assert [each.text for each in cell.find_elements("css selector", "button")] == ["Why", "History"]
+    finally:
+        console.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_members_of_an_enum_are_chips_and_filtered_by_name(console: Console, packages: Gateway) -> None:
+    packages.database.transact(
+        "[{:db/ident :level/high} {:db/ident :level/low} {:db/ident :package/level :db/valueType :db.type/ref}]"
+    )
+    packages.database.transact(
+        '[{:package/name "python3" :package/level :level/high} {:package/name "sqlite3" :package/level :level/low}]'
+    )
+    console.run("[:find ?n ?l :where [?p :package/name ?n] [?p :package/level ?l] :order-by [?n]]")
+    console.wait(lambda: console.rows() == [["python3", ":level/high"], ["sqlite3", ":level/low"]])
+    console.button("Filter rows").click()
+    console.one("[aria-label='Filter ?l']").send_keys("low")
+    console.wait(lambda: console.rows() == [["sqlite3", ":level/low"]])
+    console.one(".table-body .chip button.ref").click()
+    console.wait(lambda: [each.text for each in console.all(".side .entity-name")] == [":level/low"])

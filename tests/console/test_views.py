@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from selenium.webdriver.common.keys import Keys
 
 from tests.chromium import needs_chromium
@@ -69,6 +70,12 @@ def test_csv_is_quoted_and_formulas_are_guarded(console: Console, tmp_path: Path
 def test_arrow_is_what_the_server_writes(console: Console, tmp_path: Path) -> None:
     console.run(SIZES)
     table = pa.ipc.open_stream(saved(console, "Arrow", tmp_path)).read_all()
+    assert sorted(table["?size"].to_pylist()) == [3, 4, 5]
+
+
+def test_parquet_is_what_the_server_writes(console: Console, tmp_path: Path) -> None:
+    console.run(SIZES)
+    table = pq.read_table(pa.BufferReader(saved(console, "Parquet", tmp_path)))
     assert sorted(table["?size"].to_pylist()) == [3, 4, 5]
 
 

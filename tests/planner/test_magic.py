@@ -109,6 +109,23 @@ def test_bindings_that_nothing_connects_are_not_multiplied(graph: World) -> None
     assert "magic p^bb" in connected.relations
 
 
+@pytest.mark.parametrize(("rules", "adorned"), [(LEFT, "p^bf"), (RIGHT, "p^fb")])
+@pytest.mark.parametrize(("first", "second"), [("?x", "?y"), ("?y", "?x")])
+def test_a_rule_that_is_not_turned_around_is_asked_for_what_its_recursion_keeps(
+    graph: World, rules: str, adorned: str, first: str, second: str
+) -> None:
+    where = f"[{first} :n 5] [{second} :n 9] (p {first} {second})"
+    shown = Shown(graph, where, rules, turn=False)
+    assert shown.relations == {adorned, f"magic {adorned}"}
+    # What is asked for does not grow.
+    assert not any(clause.startswith("(magic") and "(recent)" in clause for clause in shown.rules)
+
+
+def test_a_recursion_is_asked_for_the_smaller_side_where_many_values_would_stay(graph: World) -> None:
+    shown = Shown(graph, "[?a :kind 1] [?b :n 9] (p ?a ?b)", LEFT, turn=False)
+    assert "p^fb" in shown.relations
+
+
 def test_a_clause_that_only_the_answer_binds_does_not_ask(graph: World) -> None:
     shown = Shown(graph, "(p 1 ?b) [?b :kind ?k]", NONLINEAR)
     assert shown.seeds("p^bf") == [""]

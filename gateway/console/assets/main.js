@@ -1,165 +1,206 @@
-import{a as q,b as $e}from"./part-GRXLELZQ.js";import"./part-OPBLLXEI.js";import{a as k}from"./part-R3KBAFXE.js";import{b as fe}from"./part-JJJ2B5B4.js";import"./part-OQ547FIK.js";import{b as de}from"./part-MPM2MG3W.js";import{a as ye}from"./part-FJ6BZCQO.js";import{a as B,b as he}from"./part-ILQFNA5G.js";import{a as me,b as pe}from"./part-2KF6VXRP.js";import{a as u}from"./part-4VQ6OVIT.js";import{a as y,c as ce}from"./part-NEIUQMN6.js";import{a as ae}from"./part-GI5L6ODP.js";import{b as ue}from"./part-4VIEBSYY.js";import{A as ie,B as se,a as L,b as M,f as P,g as I,h as A,k as R,l as S,n as D,o as b,p as N,q as F,r as te,t as j,u as ne,v as oe,x as f,y as re}from"./part-LV57CMH5.js";import"./part-DAQGICZE.js";import"./part-HJLQ2EQ6.js";import{a as le}from"./part-PQQ22TZ7.js";import{a as n}from"./part-H5APD4YT.js";import"./part-XVFH4FSZ.js";import"./part-6D7OL7PE.js";import{a as ee}from"./part-56TO7VDT.js";import"./part-7PNDONP5.js";import{b as Y,c as x,d as Z,f as X}from"./part-MYFEB7IN.js";import{b as J,c as T,e as H}from"./part-TSUFEJYE.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as K,d as $,f as c,g as _,h as z,m as h}from"./part-RZWRK72K.js";var E=h(void 0);var Ne=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],je={asOf:u(async()=>(await import("./part-CNIELPLO.js")).AsOf),changes:u(async()=>(await import("./part-6HA72U4Z.js")).Changes),live:u(async()=>(await import("./part-Z6QTM2TT.js")).LiveControls)};function be(){let e=M.value;return n`
-    <section class="moment" aria-label="Moment">
-      <div class="row segments" role="group" aria-label="Moment of the answer">
-        ${Ne.map(([t,r,o])=>n`<button type="button" key=${t} class="quiet" title=${o} aria-pressed=${e===t} onClick=${()=>ae(t)}>${r}</button>`)}
-      </div>
-      ${e!=="newest"&&n`<div class="moment-controls"><${je[e]} key=${e} /></div>`}
-    </section>
-  `}function ge({field:e,text:t,onChange:r,problem:o}){let{kind:i,places:a}=e,s=Be(e,t);if(s===void 0)return n`<input class="mono" aria-label=${e.text} aria-describedby=${o} value=${t} placeholder="EDN" onInput=${p=>r(p.target.value)} />`;let m=p=>r(Ue(e,p)),g=(p,l)=>d=>m(s.map((w,O)=>O===p?w.map((Ie,De)=>De===l?d:Ie):w)),v=i!=="tuple";return n`
+import{a as W,b as Ce}from"./part-GCJI27BQ.js";import"./part-GJOG6Z24.js";import{a as S,c as Ae,d as Se,f as xe,g as Oe,i as Re}from"./part-ZZAXTW5G.js";import{b as we}from"./part-EJSGQV5R.js";import"./part-OQ547FIK.js";import{b as be,d as ge}from"./part-6SRHMTGG.js";import{a as ke}from"./part-FJ6BZCQO.js";import{a as K,b as Te}from"./part-DCZC7I4U.js";import{a as $e,b as he}from"./part-T3OXAMIR.js";import{a as u}from"./part-TQTGRDYN.js";import{a as h,c as ve}from"./part-W7ENMOLN.js";import{b as ye}from"./part-WJTV5FF2.js";import{A as de,B as N,C as pe,a as H,b as d,c as ne,f as P,g as U,h as R,k as w,l as k,m as I,n as V,o as $,p as G,q as M,r as ae,t as _,u as le,v as ue,x as me,y as c,z as ce}from"./part-XYIPF42E.js";import"./part-RNKBWTX5.js";import"./part-HJLQ2EQ6.js";import{a as fe}from"./part-6ELFALKW.js";import{a as t}from"./part-HKU5J7XE.js";import"./part-LZE73SPE.js";import"./part-MI5OYWOP.js";import{a as ie}from"./part-V6THWY33.js";import"./part-XWLH3WJ2.js";import{a as q,b as g,c as E,d as re,f as se}from"./part-RZZ3LF33.js";import{b as j,c as O,e as B}from"./part-UCX77QUB.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import{b as z,d as b,f,g as X,h as ee,l as te,m as v,o as oe}from"./part-C5S63P6X.js";var F=v(void 0);oe(()=>{I.value!==void 0&&d.peek()!=="changes"&&(d.value="asOf")});function qe(e){let o=d.value;if(e===o)return;d.value=e;let n=o==="newest"||o==="asOf",r=I.peek()!==void 0;(e==="newest"||e==="live")&&(I.value=void 0);let s=e==="newest"?r||!n:e==="asOf"&&!n;te(()=>{s&&$.value?c():N()})}var nt=[["newest","Newest","The newest state of the database"],["asOf","As of\u2026","The answer at an earlier moment"],["changes","Changes\u2026","What differs between two moments"],["live","Live","The answer as a stream: rows come and go"]],rt={asOf:u(async()=>(await import("./part-MMLMAMWG.js")).AsOf),changes:u(async()=>(await import("./part-7LCWYBLC.js")).Changes),live:u(async()=>(await import("./part-2PFFKFD4.js")).LiveControls)};function Ee(){return t`
+    <div class="row segments" role="group" aria-label="Moment of the answer">
+      ${nt.map(([e,o,n])=>t`<button type="button" key=${e} class="quiet" title=${n} aria-pressed=${d.value===e} onClick=${()=>qe(e)}>${o}</button>`)}
+    </div>
+  `}function Me(){let e=d.value;return e==="newest"?null:t`<section class="moment" aria-label="Moment"><${rt[e]} key=${e} /></section>`}function Fe({field:e,text:o,onChange:n,problem:r}){let{kind:s,places:a}=e,i=st(e,o);if(i===void 0)return t`<input class="mono" aria-label=${e.text} aria-describedby=${r} value=${o} placeholder="EDN" onInput=${p=>n(p.target.value)} />`;let m=p=>n(it(e,p)),C=(p,l)=>y=>m(i.map((A,L)=>L===p?A.map((tt,ot)=>ot===l?y:tt):A)),T=s!=="tuple";return t`
     <table class="argument-rows">
-      ${i!=="list"&&n`<thead><tr>${a.map(({name:p,type:l})=>n`<th scope="col" title=${l??""}>${p}</th>`)}${v&&n`<td></td>`}</tr></thead>`}
+      ${s!=="list"&&t`<thead><tr>${a.map(({name:p,type:l})=>t`<th scope="col" title=${l??""}>${p}</th>`)}${T&&t`<td></td>`}</tr></thead>`}
       <tbody>
-        ${s.map((p,l)=>n`<tr key=${l}>
-            ${a.map(({name:d,type:w},O)=>n`<td><${k} label=${v?`${d}, row ${l+1}`:d} type=${w} text=${p[O]??""} onChange=${g(l,O)} problem=${o} /></td>`)}
-            ${v&&n`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${s.length===1} onClick=${()=>m(s.filter((d,w)=>w!==l))}>✕</button></td>`}
+        ${i.map((p,l)=>t`<tr key=${l}>
+            ${a.map(({name:y,type:A},L)=>t`<td><${S} label=${T?`${y}, row ${l+1}`:y} type=${A} text=${p[L]??""} onChange=${C(l,L)} problem=${r} /></td>`)}
+            ${T&&t`<td><button type="button" class="quiet small" aria-label=${`Remove row ${l+1}`} disabled=${i.length===1} onClick=${()=>m(i.filter((y,A)=>A!==l))}>✕</button></td>`}
           </tr>`)}
       </tbody>
     </table>
-    ${v&&n`<button type="button" class="quiet small" onClick=${()=>m([...s,a.map(()=>P)])}>Add ${i==="list"?"a value":"a row"}</button>`}
-  `}function Be({kind:e,places:t},r){let o=t.map(()=>P);if(r.trim()==="")return[o];let i=I(r);if(i===void 0)return;if(e==="tuple")return i.length<=t.length?[[...i,...o].slice(0,t.length)]:void 0;if(e==="list")return i.length===0?[o]:i.map(s=>[s]);let a=i.map(I);if(a.every(s=>s?.length===t.length))return a.length===0?[o]:a}function Ue({kind:e},t){return t.every(r=>r.every(o=>o.trim()===""||o===P))&&t.length===1?"":e==="tuple"?A(t[0]??[]):e==="list"?A(t.map(r=>r[0]??"")):A(t.map(A))}function ve({text:e,onChange:t,onRun:r}){let o=z(()=>h(e),[]);return c(()=>{o.value=e},[e]),c(()=>o.subscribe(i=>t(i)),[t]),n`<div class="argument-rules"><${q} label="Rules" text=${o} onRun=${r} /></div>`}var we={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function Ve(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,t,r=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(t===void 0)return;if(t===":history")return{way:"history",value:"true"};let o=r.startsWith("#inst");return{way:t===":as-of"?o?"asOf":"asOfT":o?"since":"sinceT",value:r}}function ke({field:e,text:t,onChange:r,problem:o}){let i=Ve(t),[a,s]=$(i?.way??"tuples"),m=t===""?a:i?.way??"tuples",g=we[m],v=l=>r(l===""?"":g?.key?`{:basis {${g.key} ${l}}}`:l),p=l=>{let d=l.target.value;s(d),r(d==="history"?"{:basis {:history true}}":"")};return n`<span class="lookup">
+    ${T&&t`<button type="button" class="quiet small" onClick=${()=>m([...i,a.map(()=>P)])}>Add ${s==="list"?"a value":"a row"}</button>`}
+  `}function st({kind:e,places:o},n){let r=o.map(()=>P);if(n.trim()==="")return[r];let s=U(n);if(s===void 0)return;if(e==="tuple")return s.length<=o.length?[[...s,...r].slice(0,o.length)]:void 0;if(e==="list")return s.length===0?[r]:s.map(i=>[i]);let a=s.map(U);if(a.every(i=>i?.length===o.length))return a.length===0?[r]:a}function it({kind:e},o){return o.every(n=>n.every(r=>r.trim()===""||r===P))&&o.length===1?"":e==="tuple"?R(o[0]??[]):e==="list"?R(o.map(n=>n[0]??"")):R(o.map(R))}function Le({text:e,onChange:o,onRun:n}){let r=ee(()=>v(e),[]);return f(()=>{r.value=e},[e]),f(()=>r.subscribe(s=>o(s)),[o]),t`<div class="argument-rules"><${W} label="Rules" text=${r} onRun=${n} /></div>`}var We={asOfT:{title:"as of transaction",key:":as-of",type:"long"},asOf:{title:"as of instant (UTC)",key:":as-of",type:"instant"},sinceT:{title:"since transaction",key:":since",type:"long"},since:{title:"since instant (UTC)",key:":since",type:"instant"},history:{title:"all of history",key:":history",type:"true"},tuples:{title:"a list of tuples",key:"",type:void 0}};function at(e){if(e.trim()==="")return{way:"asOfT",value:""};let[,o,n=""]=/^\{:basis \{(:as-of|:since|:history) ?(.*)\}\}$/.exec(e)??[];if(o===void 0)return;if(o===":history")return{way:"history",value:"true"};let r=n.startsWith("#inst");return{way:o===":as-of"?r?"asOf":"asOfT":r?"since":"sinceT",value:n}}function Pe({field:e,text:o,onChange:n,problem:r}){let s=at(o),[a,i]=b(s?.way??"tuples"),m=o===""?a:s?.way??"tuples",C=We[m],T=l=>n(l===""?"":C?.key?`{:basis {${C.key} ${l}}}`:l),p=l=>{let y=l.target.value;i(y),n(y==="history"?"{:basis {:history true}}":"")};return t`<span class="lookup">
     <select aria-label=${`${e.text}: which database`} value=${m} onChange=${p}>
-      ${Object.entries(we).map(([l,{title:d}])=>n`<option key=${l} value=${l}>${d}</option>`)}
+      ${Object.entries(We).map(([l,{title:y}])=>t`<option key=${l} value=${l}>${y}</option>`)}
     </select>
-    ${m!=="history"&&n`<${k} label=${e.text} type=${g?.type} text=${g?.key?i?.value??"":t} onChange=${v} problem=${o} />`}
-  </span>`}var Ge=[];function Ce(e){return Ge[e]??=t=>{(S.peek()[e]??"")!==t&&(S.value=j.peek().map((r,o)=>o===e?t:S.peek()[o]??""))}}function Te(){let e=j.value;return e.length===0?null:n`
-    <form class="arguments" aria-label="Arguments" onSubmit=${r=>{r.preventDefault(),f()}} noValidate>
-      ${e.map((r,o)=>n`<${Qe} key=${`${o} ${r.kind} ${r.text}`} field=${r} i=${o} />`)}
+    ${m!=="history"&&t`<${S} label=${e.text} type=${C?.type} text=${C?.key?s?.value??"":o} onChange=${T} problem=${r} />`}
+  </span>`}var lt=[];function Ie(e){return lt[e]??=o=>{(k.peek()[e]??"")!==o&&(k.value=_.peek().map((n,r)=>r===e?o:k.peek()[r]??""))}}function Ne(){let e=_.value;return e.length===0?null:t`
+    <form class="arguments" aria-label="Arguments" onSubmit=${n=>{n.preventDefault(),c()}} noValidate>
+      ${e.map((n,r)=>t`<${ut} key=${`${r} ${n.kind} ${n.text}`} field=${n} i=${r} />`)}
       <button type="submit" class="hidden">Run with these arguments</button>
     </form>
-  `}function Qe({field:e,i:t}){let r=S.value[t]??"",o=oe.value?ne.value[t]:void 0,i=`argument-problem-${t}`,a=o?i:void 0,[s]=e.places,m={field:e,text:r,onChange:Ce(t),problem:a,onRun:()=>{f()}};return n`
+  `}function ut({field:e,i:o}){let n=k.value[o]??"",r=ue.value?le.value[o]:void 0,s=`argument-problem-${o}`,a=r?s:void 0,[i]=e.places,m={field:e,text:n,onChange:Ie(o),problem:a,onRun:()=>{c()}};return t`
     <fieldset class=${`argument argument-${e.kind}`}>
-      <legend><code>${e.text}</code>${e.places.length===1&&s?.type?n` <span class="note">${s.type==="instant"?"instant, UTC":s.type}</span>`:null}</legend>
-      ${e.kind==="scalar"?n`<${k} label=${e.text} type=${s?.type} text=${r} onChange=${Ce(t)} problem=${a} name=${`argument-${t}`} />`:e.kind==="rules"?n`<${ve} ...${m} />`:e.kind==="source"?n`<${ke} ...${m} />`:n`<${ge} ...${m} />`}
-      ${o&&n`<p class="argument-problem" id=${i}>${o}</p>`}
+      <legend><code>${e.text}</code>${e.places.length===1&&i?.type?t` <span class="note">${i.type==="instant"?"instant, UTC":i.type}</span>`:null}</legend>
+      ${e.kind==="scalar"?t`<${S} label=${e.text} type=${i?.type} text=${n} onChange=${Ie(o)} problem=${a} name=${`argument-${o}`} />`:e.kind==="rules"?t`<${Le} ...${m} />`:e.kind==="source"?t`<${Pe} ...${m} />`:t`<${Fe} ...${m} />`}
+      ${r&&t`<p class="argument-problem" id=${s}>${r}</p>`}
     </fieldset>
-  `}var Ke=u(async()=>(await import("./part-V6EE5WUF.js")).Why),_e=u(async()=>(await import("./part-4IJVNGS2.js")).WhyNot);function Ae(e,t){y("Why this row",Ke,{answer:e,row:t})}function xe(e){y("Why not\u2026",_e,{answer:e})}var ze=u(async()=>(await import("./part-PZBV34TN.js")).RowHistory),Re=[{label:"Why",run:e=>b.value&&Ae(b.value,e)},{label:"History",run:e=>b.value&&y("History of this row",ze,{answer:b.value,row:e})}];function Se({answer:e}){let{columns:t,rows:r,warnings:o}=e;return r.length>0?n`<${$e} label="Answer" columns=${t} rows=${r} marks=${ue(e)} actions=${Re} />`:n`
+  `}var mt=u(async()=>(await import("./part-JCIZIRKF.js")).Why),ct=u(async()=>(await import("./part-YQBWH3XD.js")).WhyNot);function De(e,o){h("Why this row",mt,{answer:e,row:o})}function He(e){h("Why not\u2026",ct,{answer:e})}var dt=u(async()=>(await import("./part-2R2SK2MQ.js")).RowHistory),je=[{label:"Why",short:"?",run:e=>$.value&&De($.value,e)},{label:"History",short:"\u21BA",run:e=>$.value&&h("History of this row",dt,{answer:$.value,row:e})}];function Be({answer:e}){let{columns:o,rows:n,warnings:r}=e;return f(()=>{ge(e).catch(()=>{})},[e]),n.length>0?t`<${Ce} label="Answer" columns=${o} rows=${n} marks=${ye(e)} actions=${je} />`:d.value==="changes"?t`<p class="empty"><strong>Nothing differs.</strong> The two moments have the same rows.</p>`:t`
     <div class="empty">
       <p><strong>No rows.</strong> The query ran, and nothing that you may read fits all of its clauses.</p>
       <p>
-        ${o.length>0?"The warnings above may say why. ":""}Leave clauses out one by one, or ask for less in each, to see which of them lets nothing pass.
+        ${r.length>0?"The warnings above may say why. ":""}Leave clauses out one by one, or ask for less in each, to see which of them lets nothing pass.
       </p>
     </div>
-  `}var Je=[{name:"table",title:"Table",isOffered:()=>!0,component:Se},{name:"chart",title:"Chart",isOffered:fe,component:u(async()=>(await import("./part-ECIYCYFJ.js")).Chart)},{name:"graph",title:"Graph",isOffered:ye,component:u(async()=>(await import("./part-VOG75DHU.js")).Graph)},{name:"plan",title:"Plan",isOffered:()=>!0,component:u(async()=>(await import("./part-SCIIWFNZ.js")).Plan)}];function Fe(e){return Je.filter(({isOffered:t})=>t(e))}var Ye=u(async()=>(await import("./part-UY2GHK5F.js")).SaveMenu);function Oe(){let e=b.value;return n`
-    <section class="results" aria-label="Answer" aria-busy=${F.value} data-ended=${te.value}>
-      <${Ze} />
-      ${e?n`<${Xe} answer=${e} />`:!N.value&&n`<p class="empty">${F.value?"Asking\u2026":"Ctrl-Enter in the editor runs the query."}</p>`}
+  `}var pt=[{name:"table",title:"Table",isOffered:()=>!0,component:Be},{name:"chart",title:"Chart",isOffered:we,component:u(async()=>(await import("./part-AWFKM4KL.js")).Chart)},{name:"graph",title:"Graph",isOffered:ke,component:u(async()=>(await import("./part-AKXMOTFF.js")).Graph)},{name:"plan",title:"Plan",isOffered:()=>!0,component:u(async()=>(await import("./part-XC4C3VA5.js")).Plan)}];function Ue(e){return pt.filter(({isOffered:o})=>o(e))}var Q=24,ft=3;function Ve(){return t`
+    <div class="welcome">
+      <${yt} />
+      <${$t} />
+      <section>
+        <h2>Keys</h2>
+        <dl class="keys">
+          <dt><kbd>Ctrl</kbd> <kbd>Enter</kbd></dt>
+          <dd>runs the query</dd>
+          <dt><kbd>Ctrl</kbd> <kbd>Space</kbd></dt>
+          <dd>completes attributes, variables, rules and built-ins</dd>
+        </dl>
+        <p class="note">No Datalog yet? <em>Builder</em> writes it. <a href="docs/tutorials/first-steps/">Learn it</a>, or look up its <a href="docs/reference/queries/">reference</a>.</p>
+      </section>
+    </div>
+  `}function yt(){if(g.value===void 0)return null;let e=Ae(q.value),o=n=>{w.value=Re(xe(n,q.value),q.value),k.value=[],c()};return t`
+    <section>
+      <h2>Look at</h2>
+      <p class="note">${Number(g.value.datomCount).toLocaleString()} datoms of ${Number(g.value.entityCount).toLocaleString()} entities, at t ${g.value.basisT}</p>
+      ${e.length===0?t`<p>There is no attribute of your own yet. <a href="#/schema?view=declare">Declare one</a>, or <a href="#/change">write a transaction</a>.</p>`:t`<ul class="types">
+            ${e.slice(0,Q).map(n=>{let r=Oe(Se(n,q.value))?.datomCount;return t`<li key=${n}>
+                <button type="button" class="quiet" onClick=${()=>o(n)}>${n}${r!==void 0&&t` <span class="quiet-text">${Number(r).toLocaleString()}</span>`}</button>
+              </li>`})}
+          </ul>`}
+      ${e.length>Q&&t`<p class="note">and ${e.length-Q} more in <a href="#/schema">Schema</a></p>`}
     </section>
-  `}function Ze(){let e=N.value;if(!e)return null;let{line:t,column:r}=e;return n`<div>
-    <${le} error=${e} />
-    ${t!==void 0&&r!==void 0&&!e.origin&&n`<button type="button" class="quiet small" onClick=${()=>E.value={line:t,column:r}}>Go to line ${t}</button>`}
-  </div>`}function Xe({answer:e}){let t=Fe(e),r=t.find(({name:o})=>o===L.value)??t[0];return n`
-    <${me.Provider} value=${pe(e)}>
+  `}function $t(){let e=ne.value.slice(0,ft);return e.length===0?null:t`
+    <section>
+      <h2>Asked lately</h2>
+      <ul class="history">
+        ${e.map((o,n)=>t`<li key=${n}><button type="button" class="quiet history-entry" onClick=${()=>de(o)}><code>${o.query}</code></button></li>`)}
+      </ul>
+    </section>
+  `}var ht=u(async()=>(await import("./part-Q5NFIIG5.js")).SaveMenu);function _e(){let e=$.value;return t`
+    <section class="results" aria-label="Answer" aria-busy=${M.value} data-ended=${ae.value}>
+      <${bt} />
+      ${e?t`<${vt} answer=${e} />`:!G.value&&(M.value?t`<p class="empty asking" role="status">Asking…</p>`:t`<${Ve} />`)}
+    </section>
+  `}function bt(){let e=G.value;if(!e)return null;let{line:o,column:n}=e;return t`<div>
+    <${fe} error=${e} />
+    ${o!==void 0&&n!==void 0&&!e.origin&&t`<button type="button" class="quiet small" onClick=${()=>F.value={line:o,column:n}}>Go to line ${o}</button>`}
+  </div>`}function vt({answer:e}){let o=Ue(e),n=o.find(({name:r})=>r===H.value)??o[0];return t`
+    <${$e.Provider} value=${he(e)}>
       <div class="results-head">
-        ${t.length>1&&n`<${tt} views=${t} current=${r?.name} />`}
+        ${o.length>1&&t`<${wt} views=${o} current=${n?.name} />`}
         <div class="note row">
-          ${M.value!=="live"&&n`<span role="status">${et(e)}</span>`}
-          <button type="button" class="quiet small" onClick=${()=>xe(e)}>Why not…</button>
-          ${e.columns.some(({type:o})=>o==="instant")&&n`<${de} />`}
-          ${e.rows.length>0&&n`<${Ye} answer=${e} />`}
+          ${me.value&&t`<span class="edited">The query was edited since.</span>`}
+          ${d.value!=="live"&&t`<span role="status">${gt(e)}</span>`}
+          <button type="button" class="quiet small" onClick=${()=>He(e)}>Why not…</button>
+          ${e.columns.some(({type:r})=>r==="instant")&&t`<${be} />`}
+          ${e.rows.length>0&&t`<${ht} answer=${e} />`}
         </div>
       </div>
-      <${nt} warnings=${e.warnings} />
-      <div class="view" id="view" role=${t.length>1?"tabpanel":void 0} aria-label=${t.length>1?r?.title:void 0}>
-        ${r&&n`<${r.component} key=${r.name} answer=${e} />`}
+      <${kt} warnings=${e.warnings} />
+      <div class="view" id="view" role=${o.length>1?"tabpanel":void 0} aria-label=${o.length>1?n?.title:void 0}>
+        ${n&&t`<${n.component} key=${n.name} answer=${e} />`}
       </div>
     <//>
-  `}function et({rows:e,basisT:t,stats:r}){let{elapsedMs:o,engine:i,cache:a}=r;return`${`${e.length.toLocaleString()} ${e.length===1?"row":"rows"}`} at t ${t} in ${o.toFixed(1)} ms, ${i.toLowerCase()}, cache ${a.toLowerCase()}`}function Ee(e){L.value=e,ie()}function tt({views:e,current:t}){return n`
-    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${o=>{let i={ArrowRight:1,ArrowLeft:-1}[o.key],a=e.findIndex(({name:m})=>m===t),s=i===void 0?void 0:e.at((a+i)%e.length);s&&(o.preventDefault(),Ee(s.name),o.currentTarget.querySelector(`[data-view="${s.name}"]`)?.focus())}}>
-      ${e.map(({name:o,title:i})=>n`
+  `}function gt({rows:e,basisT:o,stats:n}){let{elapsedMs:r,engine:s,cache:a}=n;return`${`${e.length.toLocaleString()} ${e.length===1?"row":"rows"}`} at t ${o} in ${r.toFixed(1)} ms, ${s.toLowerCase()}, cache ${a.toLowerCase()}`}function Ge(e){H.value=e,N()}function wt({views:e,current:o}){return t`
+    <div class="tabs" role="tablist" aria-label="Views of the answer" onKeyDown=${r=>{let s={ArrowRight:1,ArrowLeft:-1}[r.key],a=e.findIndex(({name:m})=>m===o),i=s===void 0?void 0:e.at((a+s)%e.length);i&&(r.preventDefault(),Ge(i.name),r.currentTarget.querySelector(`[data-view="${i.name}"]`)?.focus())}}>
+      ${e.map(({name:r,title:s})=>t`
           <button
             type="button"
             role="tab"
-            key=${o}
+            key=${r}
             class="quiet"
-            data-view=${o}
-            aria-selected=${o===t}
+            data-view=${r}
+            aria-selected=${r===o}
             aria-controls="view"
-            tabindex=${o===t?0:-1}
-            onClick=${()=>Ee(o)}
+            tabindex=${r===o?0:-1}
+            onClick=${()=>Ge(r)}
           >
-            ${i}
+            ${s}
           </button>
         `)}
     </div>
-  `}function nt({warnings:e}){return e.length===0?null:n`<ul class="warnings" aria-label="Warnings">
-    ${e.map(({code:t,message:r,line:o,column:i},a)=>n`
+  `}function kt({warnings:e}){return e.length===0?null:t`<ul class="warnings" aria-label="Warnings">
+    ${e.map(({code:o,message:n,line:r,column:s},a)=>t`
         <li key=${a}>
-          <strong>${t}</strong> ${r}
-          ${o!==null&&n` <button type="button" class="quiet small" onClick=${()=>E.value={line:o,column:i??1}}>line ${o}, column ${i??1}</button>`}
+          <strong>${o}</strong> ${n}
+          ${r!==null&&t` <button type="button" class="quiet small" onClick=${()=>F.value={line:r,column:s??1}}>line ${r}, column ${s??1}</button>`}
         </li>
       `)}
-  </ul>`}var W=h("");function U(e){W.value=e,window.setTimeout(()=>{W.value===e&&(W.value="")},4e3)}async function ot(){let{formatted:e}=await import("./part-LCNKJTKU.js"),t=e(R.value);t===void 0?U("The brackets or quotes of the query do not match."):R.value=t}async function rt(){try{await navigator.clipboard.writeText(se()),U("The link is copied: query, arguments, moment and view are in it.")}catch{U("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var C=h(void 0);async function it(){C.value=C.value?void 0:(await import("./part-UVHYQBRJ.js")).Builder}async function st(){let{History:e}=await import("./part-5CMWJYCG.js");y("History",e,{})}async function at(){let{SavedQueries:e}=await import("./part-WPZ2A3M3.js");y("Saved queries",e,{})}function qe(){return n`
+  </ul>`}var D=v("");function Y(e){D.value=e,window.setTimeout(()=>{D.value===e&&(D.value="")},4e3)}async function Ct(){let{formatted:e}=await import("./part-HUI7MBC7.js"),o=e(w.value);o===void 0?Y("The brackets or quotes of the query do not match."):w.value=o}async function Tt(){try{await navigator.clipboard.writeText(pe()),Y("The link is copied: query, arguments, moment and view are in it.")}catch{Y("This browser does not let the page copy; the address of the page is the link once the query has run.")}}var x=v(void 0);async function At(){x.value=x.value?void 0:(await import("./part-AVIBXWIQ.js")).Builder}async function St(){let{History:e}=await import("./part-ZUBO6EFQ.js");h("History",e,{})}async function xt(){let{SavedQueries:e}=await import("./part-TEWVDXP4.js");h("Saved queries",e,{})}function Ke(){return t`
     <div class="row toolbar" role="toolbar" aria-label="Query">
-      <button type="button" onClick=${()=>{f()}} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
-      ${F.value&&n`<button type="button" class="quiet" onClick=${re}>Cancel</button>`}
-      <button type="button" class="quiet" onClick=${()=>{ot()}}>Format</button>
-      <button type="button" class="quiet" aria-pressed=${C.value?"true":"false"} onClick=${()=>{it()}}>Builder</button>
-      <button type="button" class="quiet" onClick=${()=>{rt()}}>Copy link</button>
-      <button type="button" class="quiet" onClick=${()=>{st()}}>History</button>
-      <button type="button" class="quiet" onClick=${()=>{at()}}>Saved</button>
-      <span class="note" role="status">${W.value}</span>
+      <button type="button" onClick=${()=>{c()}} title="Ctrl-Enter" aria-keyshortcuts="Control+Enter">Run</button>
+      ${M.value&&t`<button type="button" class="quiet" onClick=${ce}>Cancel</button>`}
+      <button type="button" class="quiet" onClick=${()=>{Ct()}}>Format</button>
+      <button type="button" class="quiet" aria-pressed=${x.value?"true":"false"} onClick=${()=>{At()}}>Builder</button>
+      <button type="button" class="quiet" onClick=${()=>{Tt()}}>Copy link</button>
+      <button type="button" class="quiet" onClick=${()=>{St()}}>History</button>
+      <button type="button" class="quiet" onClick=${()=>{xt()}}>Saved</button>
+      <span class="note" role="status">${D.value}</span>
     </div>
-  `}var lt=async()=>(await import("./part-527P57WF.js")).assistance;function V(){return n`
+  `}var Ot=async()=>(await import("./part-G2S6IFZA.js")).assistance;function J(){return t`
+    <h1 class="hidden">Ask</h1>
     <section class="ask" aria-label="Query">
-      <${q} label="Query" text=${R} onRun=${f} extensions=${lt} destination=${E} />
-      ${C.value&&n`<${C.value} />`}
-      <${Te} />
-      <${qe} />
+      <${W} label="Query" text=${w} onRun=${c} extensions=${Ot} destination=${F} />
+      ${x.value&&t`<${x.value} />`}
+      <${Ne} />
+      <div class="row commands">
+        <${Ke} />
+        <${Ee} />
+      </div>
     </section>
-    <${be} />
-    <${Oe} />
-  `}function Me({title:e,onClose:t,children:r}){let o=_(null);return c(()=>o.current?.showModal(),[]),n`
-    <dialog ref=${o} onClose=${t} aria-label=${e}>
+    <${Me} />
+    <${_e} />
+  `}function Qe({title:e,onClose:o,children:n}){let r=X(null);return f(()=>r.current?.showModal(),[]),t`
+    <dialog ref=${r} onClose=${o} aria-label=${e}>
       <header class="row">
         <h2>${e}</h2>
-        <button type="button" class="quiet" aria-label="Close" onClick=${()=>o.current?.close()}>✕</button>
+        <button type="button" class="quiet" aria-label="Close" onClick=${()=>r.current?.close()}>✕</button>
       </header>
-      ${r}
+      ${n}
     </dialog>
-  `}function Pe(){let[e,t]=$(!1),{principal:r,roles:o=[]}=x.value??{},i=r??(x.value?"no authentication":"unknown");return n`
-    <button type="button" class="quiet" aria-label=${`Identity: ${i}`} onClick=${()=>t(!0)} title=${`Roles: ${o.join(", ")||"none"}`}>
-      <span class="wide-only">Identity: </span>${i}
+  `}function Ye(){let[e,o]=b(!1),{principal:n,roles:r=[]}=E.value??{},s=n??(E.value?"no authentication":"unknown");return t`
+    <button type="button" class="quiet" aria-label=${`Identity: ${s}`} onClick=${()=>o(!0)} title=${`Roles: ${r.join(", ")||"none"}`}>
+      <span class="wide-only">Identity: </span>${s}
     </button>
-    ${e&&n`<${Me} title="Identity" onClose=${()=>t(!1)}><${G} /><//>`}
-  `}function G(){let{principal:e,roles:t=[],expires:r}=x.value??{};return n`
-    <form class="stack" onSubmit=${i=>{i.preventDefault();let a=new FormData(i.target).get("token");H(typeof a=="string"?a.trim():"")}}>
-      ${x.value&&n`<dl class="facts">
+    ${e&&t`<${Qe} title="Identity" onClose=${()=>o(!1)}><${Ze} /><//>`}
+  `}function Je(){return t`
+    <section class="sign-in" aria-label="Sign in">
+      <h1>Sign in</h1>
+      <p class="note">This server answers those who send a token. <a href="docs/how-to/authentication/">Where tokens come from</a></p>
+      <${Ze} />
+    </section>
+  `}function Ze(){let{principal:e,roles:o=[],expires:n}=E.value??{};return t`
+    <form class="stack" onSubmit=${s=>{s.preventDefault();let a=new FormData(s.target).get("token");B(typeof a=="string"?a.trim():"")}}>
+      ${E.value&&t`<dl class="facts">
         <dt>Principal</dt>
         <dd>${e??"none: this server does not authenticate"}</dd>
         <dt>Roles</dt>
-        <dd>${t.join(", ")||"none"}</dd>
+        <dd>${o.join(", ")||"none"}</dd>
         <dt>Expires</dt>
-        <dd>${r??"never"}</dd>
+        <dd>${n??"never"}</dd>
       </dl>`}
-      ${T.value&&n`<p class="error" role="alert">The server refused a request: ${T.value.message}</p>`}
-      <label>Bearer token <input name="token" type="password" autocomplete="off" required /></label>
-      <p class="note">It is kept in this tab until the tab is closed, and sent in the Authorization header.</p>
+      ${O.value&&j.value&&t`<p class="error" role="alert">The server refused a request: ${O.value.message}</p>`}
+      <label class="search">Bearer token <input name="token" type="password" autocomplete="off" required autofocus /></label>
+      <p class="note">It stays in this tab until the tab is closed.</p>
       <div class="row">
         <button type="submit">Use this token</button>
-        ${J.value&&n`<button type="button" onClick=${()=>H("")}>Forget the token</button>`}
+        ${j.value&&t`<button type="button" class="quiet" onClick=${()=>B("")}>Forget the token</button>`}
       </div>
     </form>
-  `}function We(){let e=D.value;if(e===void 0)return null;let t=()=>{D.value=void 0,f()};return n`<p class="looking-as" role="status">
+  `}function ze(){let e=V.value;if(e===void 0)return null;let o=()=>{V.value=void 0,c()};return t`<p class="looking-as" role="status">
     Ask shows what roles ${e.roles.join(", ")||"none"} with claims <code>${JSON.stringify(e.claims)}</code> see.
-    <button type="button" class="quiet" onClick=${t}>Look as yourself</button>
-  </p>`}var Le={ask:{title:"Ask",load:()=>V},entity:{title:"Entity",load:async()=>(await import("./part-U4FSVAHM.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-2YNQJGWS.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-32R2LALS.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-22FEXQNJ.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-QOIVTDZ3.js")).Health}};function He(){c(()=>{Z().catch(()=>{})},[]);let e=ee.value.page,t=Object.entries(Le).filter(([,r])=>!r.isUnlisted&&(!r.forAdmins||X()));return n`
-    <a class="skip" href="#content" onClick=${ut}>Skip to the content</a>
+    <button type="button" class="quiet" onClick=${o}>Look as yourself</button>
+  </p>`}var Xe={ask:{title:"Ask",load:()=>J},entity:{title:"Entity",load:async()=>(await import("./part-PPUGZ3CZ.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-XB4J6SCZ.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-TFZ4BOWM.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-2XVRXUI6.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-TR3OM3P4.js")).Health}};function et(){f(()=>{re().catch(()=>{})},[]);let e=ie.value.page,o=Object.entries(Xe).filter(([,n])=>!n.isUnlisted&&(!n.forAdmins||se()));return t`
+    <a class="skip" href="#content" onClick=${Rt}>Skip to the content</a>
     <header class="bar">
       <a class="logo" href="#/ask">adalog</a>
       <nav aria-label="Pages">
-        ${t.map(([r,{title:o}])=>n`<a key=${r} href=${`#/${r}`} aria-current=${r===e?"page":void 0}>${o}</a>`)}
+        ${o.map(([n,{title:r}])=>t`<a key=${n} href=${`#/${n}`} aria-current=${n===e?"page":void 0}>${r}</a>`)}
       </nav>
       <div class="bar-end">
         <a href="graphql">GraphiQL</a>
         <a href="docs/">Docs</a>
-        <button type="button" class="quiet" aria-label=${`Theme: ${B.value}`} onClick=${he} title="Switch between the system's, light and dark colours">
-          <span class="wide-only">Theme: </span>${B.value}
+        <button type="button" class="quiet" aria-label=${`Theme: ${K.value}`} onClick=${Te} title="Switch between the system's, light and dark colours">
+          <span class="wide-only">Theme: </span>${K.value}
         </button>
-        <${Pe} />
+        <${Ye} />
       </div>
     </header>
     <div class="body">
-      <main id="content" tabindex="-1"><${We} />${mt()?n`<${G} />`:n`<${pt} name=${e} />`}</main>
-      <${ce} />
+      <main id="content" tabindex="-1"><${ze} />${qt()?t`<${Je} />`:t`<${Et} name=${e} />`}</main>
+      <${ve} />
     </div>
-  `}function ut(e){e.preventDefault(),document.getElementById("content")?.focus()}function mt(){return T.value?.code==="UNAUTHENTICATED"&&Y.value===void 0}function pt({name:e}){let t=Le[e],[r,o]=$(e==="ask"?{name:e,component:V}:void 0),[i,a]=$();return c(()=>{a(void 0),Promise.resolve(t?.load()).then(s=>s&&o({name:e,component:s}),s=>a(`This page cannot be loaded: ${String(s)}. Load the console again.`))},[e]),c(()=>{document.title=t?`${t.title} \xB7 adalog`:"adalog"},[e]),t===void 0?n`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:i?n`<p class="error" role="alert">${i}</p>`:r?.name===e?n`<${r.component} />`:n`<p class="note" role="status">Loading…</p>`}var Q=document.getElementById("console");Q&&(Q.replaceChildren(),K(n`<${He} />`,Q));
+  `}function Rt(e){e.preventDefault(),document.getElementById("content")?.focus()}function qt(){return O.value?.code==="UNAUTHENTICATED"&&g.value===void 0}function Et({name:e}){let o=Xe[e],[n,r]=b(e==="ask"?{name:e,component:J}:void 0),[s,a]=b();return f(()=>{a(void 0),Promise.resolve(o?.load()).then(i=>i&&r({name:e,component:i}),i=>a(`This page cannot be loaded: ${String(i)}. Load the console again.`))},[e]),f(()=>{document.title=o?`${o.title} \xB7 adalog`:"adalog"},[e]),o===void 0?t`<p class="note">There is no page ${e} in the console. <a href="#/ask">Ask</a> is the first one.</p>`:s?t`<p class="error" role="alert">${s}</p>`:n?.name===e?t`<${n.component} />`:t`<p class="note" role="status">Loading…</p>`}var Z=document.getElementById("console");Z&&(Z.replaceChildren(),z(t`<${et} />`,Z));

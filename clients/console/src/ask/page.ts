@@ -3,7 +3,7 @@
 import { destination } from "../editor/destination.js";
 import { Editor } from "../editor/editor.js";
 import { html } from "../parts/html.js";
-import { MomentBar } from "../time/bar.js";
+import { MomentChoice, MomentControls } from "../time/bar.js";
 import { Arguments } from "./arguments/form.js";
 import { Results } from "./results.js";
 import { query, run } from "./state.js";
@@ -13,13 +13,17 @@ const assistance = async () => (await import("./assistance.js")).assistance;
 
 export function Ask() {
   return html`
+    <h1 class="hidden">Ask</h1>
     <section class="ask" aria-label="Query">
       <${Editor} label="Query" text=${query} onRun=${run} extensions=${assistance} destination=${destination} />
       ${builder.value && html`<${builder.value} />`}
       <${Arguments} />
-      <${Toolbar} />
+      <div class="row commands">
+        <${Toolbar} />
+        <${MomentChoice} />
+      </div>
     </section>
-    <${MomentBar} />
+    <${MomentControls} />
     <${Results} />
   `;
 }

@@ -9,8 +9,9 @@ import { ZoneButton } from "../parts/time.js";
 import type { Answer } from "../server/answers.js";
 import { openWhyNot } from "../why/open.js";
 import { mode, view } from "./shown.js";
-import { answer, ended, failure, isRunning, nameShown } from "./state.js";
+import { answer, ended, failure, isEdited, isRunning, nameShown } from "./state.js";
 import { offered } from "./views.js";
+import { Welcome } from "./welcome.js";
 
 const SaveMenu = later(async () => (await import("../files/menu.js")).SaveMenu);
 
@@ -19,7 +20,7 @@ export function Results() {
   return html`
     <section class="results" aria-label="Answer" aria-busy=${isRunning.value} data-ended=${ended.value}>
       <${Failed} />
-      ${shown ? html`<${Shown} answer=${shown} />` : !failure.value && html`<p class="empty">${isRunning.value ? "Asking…" : "Ctrl-Enter in the editor runs the query."}</p>`}
+      ${shown ? html`<${Shown} answer=${shown} />` : !failure.value && (isRunning.value ? html`<p class="empty asking" role="status">Asking…</p>` : html`<${Welcome} />`)}
     </section>
   `;
 }
@@ -43,6 +44,7 @@ function Shown({ answer: shown }: { answer: Answer }) {
       <div class="results-head">
         ${views.length > 1 && html`<${Tabs} views=${views} current=${current?.name} />`}
         <div class="note row">
+          ${isEdited.value && html`<span class="edited">The query was edited since.</span>`}
           ${mode.value !== "live" && html`<span role="status">${figures(shown)}</span>`}
           <button type="button" class="quiet small" onClick=${() => openWhyNot(shown)}>Why not…</button>
           ${shown.columns.some(({ type }) => type === "instant") && html`<${ZoneButton} />`}

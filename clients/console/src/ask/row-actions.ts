@@ -9,6 +9,6 @@ import { answer } from "./state.js";
 const RowHistory = later(async () => (await import("../entity/row-history.js")).RowHistory);
 
 export const ROW_ACTIONS: readonly RowAction[] = [
-  { label: "Why", run: (row) => answer.value && openWhy(answer.value, row) },
-  { label: "History", run: (row) => answer.value && openAside("History of this row", RowHistory, { answer: answer.value, row }) },
+  { label: "Why", short: "?", run: (row) => answer.value && openWhy(answer.value, row) },
+  { label: "History", short: "↺", run: (row) => answer.value && openAside("History of this row", RowHistory, { answer: answer.value, row }) },
 ];

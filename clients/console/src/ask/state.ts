@@ -47,6 +47,12 @@ export const question = computed<Question>(() => ({
   as: as.value,
 }));
 
+/** Whether the answer is of another query, or of other arguments, than the editor has. */
+export const isEdited = computed(() => {
+  const of = answer.value?.question;
+  return of !== undefined && (of.query !== query.value || of.argsEdn.join("\n") !== question.value.argsEdn.join("\n"));
+});
+
 let running: AbortController | undefined;
 
 /** `isStep`: of a slider, whose every step is not worth to be remembered. `isOpened`: the address names the question already. */

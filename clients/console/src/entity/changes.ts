@@ -16,7 +16,7 @@ export interface ChangesProperties {
 
 export function Changes({ changes, labels, hasAttributes = false }: ChangesProperties) {
   if (changes.length === 0) return html`<p class="note">No changes.</p>`;
-  return html`<ol class="changes">
+  return html`<ol class="change-list">
     ${changes.map(
       ({ attribute: ident, value, isAdded, t, transaction, instant, principal }) => html`
         <li key=${`${ident} ${transaction} ${isAdded} ${String(value)}`} class=${isAdded ? "added" : "retracted"}>

@@ -3,7 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import { html } from "../parts/html.js";
 import type { Answer } from "../server/answers.js";
-import { ARROW, asArrow, copy, download } from "./save.js";
+import { ARROW, copy, download, PARQUET, written } from "./save.js";
 import { commaSeparated, json, markdown, tabSeparated } from "./text.js";
 
 export function SaveMenu({ answer }: { answer: Answer }) {
@@ -23,7 +23,8 @@ export function SaveMenu({ answer }: { answer: Answer }) {
   const saves: readonly [string, () => void | Promise<void>][] = [
     ["CSV", () => download("answer.csv", commaSeparated(columns, rows, { isGuarded }), "text/csv")],
     ["JSON", () => download("answer.json", json(columns, rows), "application/json")],
-    ["Arrow", async () => download("answer.arrows", await asArrow(answer), ARROW)],
+    ["Parquet", async () => download("answer.parquet", await written(answer, PARQUET), PARQUET.type)],
+    ["Arrow", async () => download("answer.arrows", await written(answer, ARROW), ARROW.type)],
   ];
   const copies: readonly [string, () => string][] = [
     ["Tab-separated", () => tabSeparated(columns, rows)],

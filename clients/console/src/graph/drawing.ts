@@ -12,6 +12,8 @@ export interface Drawing {
 // Where an element has this id, Cytoscape adds no style sheet to the page: the security policy allows no inline ones.
 const STYLESHEET = "__________cytoscape_stylesheet";
 
+const MOST_ZOOM = 1;
+
 export function draw(container: HTMLElement, onOpen: (id: string) => void): Drawing {
   if (!document.getElementById(STYLESHEET)) {
     const marker = document.createElement("meta");
@@ -78,6 +80,8 @@ export function draw(container: HTMLElement, onOpen: (id: string) => void): Draw
       // The more nodes, the fewer rounds: the page must not wait.
       const numIter = Math.max(40, Math.round(40_000 / nodes.length));
       cy.layout({ name: "cose", animate: false, randomize: isFirst, numIter, nodeDimensionsIncludeLabels: true, padding: 24 }).run();
+      // Few nodes would fill the page.
+      if (cy.zoom() > MOST_ZOOM) cy.zoom(MOST_ZOOM).center();
     },
     remove: () => cy.destroy(),
   };

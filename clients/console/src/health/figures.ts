@@ -35,8 +35,8 @@ function rate(title: string, name: string, means: string, labels?: Labels, writt
   };
 }
 
-function latency(title: string, part: number, name: string, means: string): Figure {
-  return { title, means, written: duration, value: (now, before) => quantile(part, name, now, before) };
+function latency(title: string, part: number, name: string, means: string, labels?: Labels): Figure {
+  return { title, means, written: duration, value: (now, before) => quantile(part, name, now, before, labels) };
 }
 
 export const GROUPS: readonly FigureGroup[] = [
@@ -56,12 +56,14 @@ export const GROUPS: readonly FigureGroup[] = [
       latency("Median latency", 0.5, "adalog_request_seconds", "Half of the requests took no longer than this bound"),
       latency("p99 latency", 0.99, "adalog_request_seconds", "99 % of the requests took no longer than this bound"),
       gauge("Connections", "adalog_connections", "Open connections"),
+      rate("Refused tokens", "adalog_authentication_failures_total", "Requests without a known token, each second"),
     ],
   },
   {
     title: "Queries",
     figures: [
       gauge("Running", "adalog_queries_running", "Queries that have a slot"),
+      gauge("Running heavy", "adalog_lane_running", "Queries that have a slot of the heavy lane", count, { lane: "HEAVY" }),
       gauge("Waiting", "adalog_queue_length", "Queries that wait for a slot"),
       rate("Cache hits", "adalog_cache_total", "Answers that the cache had, each second", { layer: "query", outcome: "hit" }),
       rate("Cache misses", "adalog_cache_total", "Answers that were computed, each second", { layer: "query", outcome: "miss" }),
@@ -72,6 +74,7 @@ export const GROUPS: readonly FigureGroup[] = [
     title: "Live queries",
     figures: [
       gauge("Subscriptions", "adalog_live_subscriptions", "Open subscriptions"),
+      gauge("Streams", "adalog_streams", "Connections that are open for events"),
       gauge("Views", "adalog_live_views", "Queries that are maintained; queries that differ in their arguments count once"),
       rate("Events", "adalog_live_events_total", "Events for subscribers, each second"),
       latency("p99 lag", 0.99, "adalog_live_lag_seconds", "From a transaction until its events wait for their subscribers"),
@@ -83,9 +86,20 @@ export const GROUPS: readonly FigureGroup[] = [
     figures: [
       gauge("Transaction", "adalog_basis_t", "The newest transaction number"),
       gauge("Datoms", "adalog_datoms", "Datoms that hold now"),
-      gauge("Waiting transactions", "adalog_transactions_waiting", "Transactions that are not answered yet"),
+      gauge("Entities", "adalog_entities", "Entities with a datom"),
       gauge("Tries and dictionary", "adalog_store_memory_bytes", "Bytes in memory", bytes),
-      gauge("Free disk", "adalog_disk_free_bytes", "Bytes left on the disk of the data folder", bytes, { place: "data" }),
+    ],
+  },
+  {
+    title: "Log and disks",
+    figures: [
+      latency("p99 commit", 0.99, "adalog_request_seconds", "99 % of the transactions were durable within this bound", { field: "transact" }),
+      gauge("Waiting transactions", "adalog_transactions_waiting", "Transactions that are not answered yet"),
+      gauge("Log failures", "adalog_log_failures_total", "Writes to the log that failed since the start"),
+      gauge("Behind the log", "adalog_behind", "Servers and workers that do not see what others write"),
+      gauge("Free disk: data", "adalog_disk_free_bytes", "Bytes left on the disk of the data folder", bytes, { place: "data" }),
+      gauge("Free disk: segments", "adalog_disk_free_bytes", "Bytes left on the disk of the segments that gateways share", bytes, { place: "segments" }),
+      gauge("Last backup", "adalog_last_backup_timestamp_seconds", "When the database was backed up last, by any server or command", date),
     ],
   },
   {
@@ -95,7 +109,6 @@ export const GROUPS: readonly FigureGroup[] = [
       gauge("Memory", "process_resident_memory_bytes", "Resident bytes of all workers", bytes),
       gauge("Descriptors", "process_open_fds", "Open file descriptors"),
       gauge("Workers", "adalog_workers_ready", "Workers that are ready"),
-      gauge("Log failures", "adalog_log_failures_total", "Writes to the log that failed since the start"),
     ],
   },
 ];
@@ -106,6 +119,10 @@ function count(value: number): string {
 
 function perSecond(value: number): string {
   return `${value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 })}/s`;
+}
+
+function date(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 }
 
 function duration(seconds: number): string {

@@ -35,9 +35,13 @@ function numberOf(text: string): number {
 
 export type Labels = Readonly<Record<string, string>>;
 
+function has(sample: Sample, wanted: Labels): boolean {
+  return Object.entries(wanted).every(([key, value]) => sample.labels[key] === value);
+}
+
 /** The sum of a metric's samples that have these labels: over all workers, for one. */
 export function sum(metrics: Metrics, name: string, labels: Labels = {}): number | undefined {
-  const chosen = metrics.get(name)?.filter((each) => Object.entries(labels).every(([key, value]) => each.labels[key] === value));
+  const chosen = metrics.get(name)?.filter((each) => has(each, labels));
   return chosen?.length ? chosen.reduce((total, { value }) => total + value, 0) : undefined;
 }
 
@@ -45,12 +49,13 @@ export function sum(metrics: Metrics, name: string, labels: Labels = {}): number
  * The bound below which a part of the observations between two samples of a histogram fell: an upper estimate of a quantile.
  * Undefined where nothing was observed.
  */
-export function quantile(part: number, name: string, after: Metrics, before: Metrics): number | undefined {
+export function quantile(part: number, name: string, after: Metrics, before: Metrics, wanted: Labels = {}): number | undefined {
   const bounds = new Map<number, number>();
   const add = (metrics: Metrics, sign: number) => {
-    for (const { labels, value } of metrics.get(`${name}_bucket`) ?? []) {
-      const bound = numberOf(labels["le"] ?? "+Inf");
-      bounds.set(bound, (bounds.get(bound) ?? 0) + sign * value);
+    for (const sample of metrics.get(`${name}_bucket`) ?? []) {
+      if (!has(sample, wanted)) continue;
+      const bound = numberOf(sample.labels["le"] ?? "+Inf");
+      bounds.set(bound, (bounds.get(bound) ?? 0) + sign * sample.value);
     }
   };
   add(after, 1);

@@ -5,15 +5,11 @@ import { html } from "../parts/html.js";
 import { isAdmin } from "../server/database.js";
 import { GROUPS, type Figure } from "./figures.js";
 import { Running } from "./running.js";
-import { failed, follow, moments, readiness } from "./samples.js";
+import { failed, type Moment, moments, open, readiness } from "./samples.js";
 import { Sparkline } from "./sparkline.js";
 
 export function Health() {
-  useEffect(() => {
-    const stop = new AbortController();
-    void follow(stop.signal);
-    return () => stop.abort();
-  }, []);
+  useEffect(open, []);
   return html`
     <div class="health">
       <h1>Health</h1>
@@ -28,7 +24,7 @@ export function Health() {
           </section>
         `,
       )}
-      <p class="note">Figures of all workers, every two seconds while this page is open, from <a href="metrics">/metrics</a>.</p>
+      <p class="note">Figures of all workers, every two seconds from the first look at this page on, from <a href="metrics">/metrics</a>.</p>
     </div>
   `;
 }
@@ -37,7 +33,7 @@ function Readiness() {
   const { status, why, spark, workers, behind } = readiness.value;
   if (status === undefined) return null;
   const { all, ready } = (workers ?? {}) as { all?: number; ready?: number };
-  return html`<p class=${status === "ready" ? "note" : "error"} role="status">
+  return html`<p class=${`readiness ${status === "ready" ? "ready" : ""}`} role="status">
     ${status === "ready" ? "The server is ready." : `The server is not ready: ${String(why)}.`} Spark is ${String(spark ?? "unknown")}.
     ${all === undefined ? "" : ` ${ready} of ${all} workers are ready.`} ${behind ? ` It cannot read what others write: ${String(behind)}.` : ""}
   </p>`;
@@ -45,18 +41,24 @@ function Readiness() {
 
 function Tile({ figure }: { figure: Figure }) {
   const all = moments.value;
-  const values = all.slice(1).map((now, i) => {
-    const before = all[i];
-    return before && figure.value(now.metrics, before.metrics, Math.max(0.1, now.time - before.time));
+  const points = all.slice(1).flatMap(({ time, metrics }, i) => {
+    const before = all[i] as Moment;
+    const value = figure.value(metrics, before.metrics, Math.max(0.1, time - before.time));
+    return value === undefined ? [] : [{ time, value }];
   });
-  const last = values.findLast((each) => each !== undefined);
-  const known = values.filter((each): each is number => each !== undefined && Number.isFinite(each));
+  const last = points.at(-1)?.value;
+  const known = points.filter(({ value }) => Number.isFinite(value));
+  const values = known.map(({ value }) => value);
   if (last === undefined && figure.isOptional) return null;
   return html`
     <div class="figure" title=${figure.means}>
       <span class="figure-title">${figure.title}</span>
       <strong>${last === undefined ? "–" : figure.written(last)}</strong>
-      <${Sparkline} values=${values} label=${known.length < 2 ? "" : `from ${figure.written(Math.min(...known))} to ${figure.written(Math.max(...known))} in the last five minutes`} />
+      <${Sparkline}
+        points=${known}
+        now=${all.at(-1)?.time ?? 0}
+        label=${known.length < 2 ? "" : `from ${figure.written(Math.min(...values))} to ${figure.written(Math.max(...values))} in the last five minutes`}
+      />
     </div>
   `;
 }

@@ -1,4 +1,4 @@
-/** Five minutes of /metrics and /readyz, read again every two seconds while the page of health is open. */
+/** Five minutes of /metrics and /readyz, read again every two seconds from the first look at the page of health on. */
 
 import { signal } from "@preact/signals";
 import { token } from "../server/client.js";
@@ -17,22 +17,36 @@ export const moments = signal<readonly Moment[]>([]);
 export const readiness = signal<Readonly<Record<string, unknown>>>({});
 export const failed = signal<string | undefined>(undefined);
 
-/** Reads until the signal is aborted. */
-export async function follow(signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await sample(signal);
-      failed.value = undefined;
-    } catch (error) {
-      if (!signal.aborted) failed.value = error instanceof Error ? error.message : String(error);
+let isOpen = false;
+let isFollowing = false;
+
+/** The page of health opens. What is not refused is read on when it closes, so that the next look has a past. */
+export function open(): () => void {
+  isOpen = true;
+  if (!isFollowing) void follow();
+  return () => void (isOpen = false);
+}
+
+async function follow(): Promise<void> {
+  isFollowing = true;
+  while (isOpen || failed.peek() === undefined) {
+    // Another tab is looked at, which may read them, too.
+    if (!document.hidden) {
+      try {
+        await sample();
+        failed.value = undefined;
+      } catch (error) {
+        failed.value = error instanceof Error ? error.message : String(error);
+      }
     }
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
   }
+  isFollowing = false;
 }
 
-async function sample(signal: AbortSignal): Promise<void> {
+async function sample(): Promise<void> {
   const headers = token.value ? { Authorization: `Bearer ${token.value}` } : {};
-  const [metrics, ready] = await Promise.all([fetch("metrics", { headers, signal, cache: "no-store" }), fetch("readyz", { signal, cache: "no-store" })]);
+  const [metrics, ready] = await Promise.all([fetch("metrics", { headers, cache: "no-store" }), fetch("readyz", { cache: "no-store" })]);
   readiness.value = (await ready.json()) as Record<string, unknown>;
   // With permissions on, the metrics are for admins.
   if (!metrics.ok) throw new Error(await refusalOf(metrics));

@@ -2,6 +2,7 @@
 
 import type { Json } from "@adalog/client";
 import { useContext, useState } from "preact/hooks";
+import { identOf } from "../entity/idents.js";
 import { openEntity } from "../entity/open.js";
 import { html, type Markup } from "./html.js";
 import { MomentContext } from "./moment.js";
@@ -46,13 +47,15 @@ export function Value({ value, type, inline = false, label }: ValueProperties): 
         ? html`<a href=${value} target="_blank" rel="noopener noreferrer" tabindex=${inline ? -1 : undefined}>${value}</a>`
         : html`<code>${value}</code>`;
     default:
-      return !inline && value.length > LONG ? html`<${LongText} text=${value} />` : html`<span class="text" title=${inline && value.length > 24 ? value : undefined}>${value}</span>`;
+      return !inline && value.length > LONG ? html`<${LongText} text=${value} />` : html`<span class="text" title=${inline && value.length > 24 ? value : undefined}>${inline ? value.replaceAll(/\r\n?|\n/g, "⏎") : value}</span>`;
   }
 }
 
 function Ref({ id, label, inline }: { id: number | string; label: string | undefined; inline: boolean }) {
   const moment = useContext(MomentContext);
   const open = () => openEntity(id, moment);
+  const ident = inline && label === undefined ? identOf(id, moment.as) : undefined;
+  if (ident) return html`<span class="chip"><button type="button" class="ref" tabindex="-1" title=${`Open entity ${id}`} onClick=${open}>${ident}</button></span>`;
   return html`<button type="button" class="ref" tabindex=${inline ? -1 : undefined} title=${`Open entity ${id}`} onClick=${open}>${label ?? String(id)}</button>`;
 }
 

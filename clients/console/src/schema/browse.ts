@@ -35,7 +35,7 @@ function Namespace({ name, attributes: all }: { name: string; attributes: readon
       <div class="changes" role="region" tabindex="0" aria-label=${`Attributes of ${name || "no namespace"}`}>
         <table>
           <thead>
-            <tr><th scope="col">Attribute</th><th scope="col">Type</th><th scope="col">Values</th><th scope="col">Datoms</th><th scope="col">Documentation</th></tr>
+            <tr><th scope="col">Attribute</th><th scope="col">Type</th><th scope="col">Cardinality</th><th scope="col">Datoms</th><th scope="col">Documentation</th></tr>
           </thead>
           <tbody>
             ${all.map(

@@ -18,6 +18,17 @@ export function IdentityButton() {
   `;
 }
 
+/** In the place of the page, where the server answers nothing without a token. */
+export function SignIn() {
+  return html`
+    <section class="sign-in" aria-label="Sign in">
+      <h1>Sign in</h1>
+      <p class="note">This server answers those who send a token. <a href="docs/how-to/authentication/">Where tokens come from</a></p>
+      <${TokenForm} />
+    </section>
+  `;
+}
+
 export function TokenForm() {
   const { principal, roles = [], expires } = identity.value ?? {};
   const submit = (event: SubmitEvent) => {
@@ -36,12 +47,12 @@ export function TokenForm() {
         <dt>Expires</dt>
         <dd>${expires ?? "never"}</dd>
       </dl>`}
-      ${refusal.value && html`<p class="error" role="alert">The server refused a request: ${refusal.value.message}</p>`}
-      <label>Bearer token <input name="token" type="password" autocomplete="off" required /></label>
-      <p class="note">It is kept in this tab until the tab is closed, and sent in the Authorization header.</p>
+      ${refusal.value && token.value && html`<p class="error" role="alert">The server refused a request: ${refusal.value.message}</p>`}
+      <label class="search">Bearer token <input name="token" type="password" autocomplete="off" required autofocus /></label>
+      <p class="note">It stays in this tab until the tab is closed.</p>
       <div class="row">
         <button type="submit">Use this token</button>
-        ${token.value && html`<button type="button" onClick=${() => useToken("")}>Forget the token</button>`}
+        ${token.value && html`<button type="button" class="quiet" onClick=${() => useToken("")}>Forget the token</button>`}
       </div>
     </form>
   `;

@@ -7,7 +7,7 @@ import { html } from "../parts/html.js";
 import { Side } from "../parts/side.js";
 import { refusal } from "../server/client.js";
 import { database, isAdmin, refresh } from "../server/database.js";
-import { IdentityButton, TokenForm } from "./identity.js";
+import { IdentityButton, SignIn } from "./identity.js";
 import { LookingAs } from "./looking-as.js";
 import { place } from "./route.js";
 import { nextTheme, theme } from "./theme.js";
@@ -54,7 +54,7 @@ export function Shell() {
       </div>
     </header>
     <div class="body">
-      <main id="content" tabindex="-1"><${LookingAs} />${needsToken() ? html`<${TokenForm} />` : html`<${Content} name=${current} />`}</main>
+      <main id="content" tabindex="-1"><${LookingAs} />${needsToken() ? html`<${SignIn} />` : html`<${Content} name=${current} />`}</main>
       <${Side} />
     </div>
   `;

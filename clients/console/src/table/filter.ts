@@ -1,6 +1,7 @@
 /** Which rows a reader wants to see: for each column a text that a value contains, or a range of numbers or times. */
 
-import type { Row } from "../server/answers.js";
+import { identOf } from "../entity/idents.js";
+import type { As, Row } from "../server/answers.js";
 import { comparable, isNumeric } from "./sort.js";
 import { textOf } from "../parts/value.js";
 
@@ -12,8 +13,8 @@ export function isOrdered(type: string | undefined): boolean {
   return isNumeric(type) || type === "ref" || type === "instant";
 }
 
-export function filtered(rows: readonly Row[], filters: Filters, types: readonly string[]): readonly Row[] {
-  const tests = [...filters].filter(([, text]) => text.trim() !== "").map(([column, text]) => ({ column, test: testOf(text.trim(), types[column]) }));
+export function filtered(rows: readonly Row[], filters: Filters, types: readonly string[], as?: As): readonly Row[] {
+  const tests = [...filters].filter(([, text]) => text.trim() !== "").map(([column, text]) => ({ column, test: testOf(text.trim(), types[column], as) }));
   return tests.length === 0 ? rows : rows.filter((row) => tests.every(({ column, test }) => test(row, column)));
 }
 
@@ -22,7 +23,7 @@ type Test = (row: Row, column: number) => boolean;
 const COMPARISON = /^(<=|>=|<|>|=)\s*(.+)$/;
 const RANGE = /^(.*?)\s*\.\.\s*(.*)$/;
 
-function testOf(text: string, type: string | undefined): Test {
+function testOf(text: string, type: string | undefined, as: As | undefined): Test {
   if (isOrdered(type)) {
     const [, sign, bound] = COMPARISON.exec(text) ?? [];
     if (sign !== undefined && bound !== undefined) return bounded(sign, bound, type);
@@ -33,6 +34,7 @@ function testOf(text: string, type: string | undefined): Test {
     }
   }
   const wanted = text.toLowerCase();
+  if (type === "ref") return (row, column) => (identOf(row[column], as) ?? textOf(row[column])).toLowerCase().includes(wanted);
   return (row, column) => textOf(row[column]).toLowerCase().includes(wanted);
 }
 

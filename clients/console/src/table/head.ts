@@ -30,7 +30,7 @@ export function Head({ id, columns, sort, widths, hasActions, isFiltering, curso
         const key = sort[place];
         const direction = key === undefined ? "none" : key.isDescending ? "descending" : "ascending";
         return html`
-          <span role="columnheader" key=${i} id=${`${id}--1-${i}`} data-column=${i} aria-sort=${direction} class=${cursor === i ? "cursor" : undefined}>
+          <span role="columnheader" key=${i} id=${`${id}--1-${i}`} data-column=${i} aria-label=${name} aria-sort=${direction} class=${cursor === i ? "cursor" : undefined}>
             <button
               type="button"
               class="head-name"

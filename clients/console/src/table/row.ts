@@ -39,7 +39,7 @@ export function TableRow({ id, row, index, start, columns, mark, actions, isSele
         html`<span role="gridcell" class="row-actions">
           ${actions.map((each, i) => {
             const { class: cursorClass, ...place } = cell(columns.length + i);
-            return html`<button type="button" key=${i} tabindex="-1" ...${place} class=${`quiet small ${cursorClass ?? ""}`} onClick=${() => each.run(row)}>${each.label}</button>`;
+            return html`<button type="button" key=${i} tabindex="-1" ...${place} data-short=${each.short} title=${each.label} class=${`quiet small ${cursorClass ?? ""}`} onClick=${() => each.run(row)}>${each.label}</button>`;
           })}
         </span>`}
       </div>

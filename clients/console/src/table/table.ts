@@ -1,9 +1,10 @@
 /** A grid of which only the rows in sight are in the page, so that 100,000 rows scroll smoothly. It sorts, filters, selects and copies. */
 
 import type { Column } from "@adalog/client";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { tabSeparated } from "../files/text.js";
 import { html } from "../parts/html.js";
+import { MomentContext } from "../parts/moment.js";
 import type { Row } from "../server/answers.js";
 import { moved, type Cell } from "./cursor.js";
 import { filtered, type Filters } from "./filter.js";
@@ -19,6 +20,8 @@ export type Mark = "added" | "retracted";
 /** What a row offers, as "Why" and "History". */
 export interface RowAction {
   readonly label: string;
+  /** In the label's place on a narrow page. */
+  readonly short: string;
   readonly run: (row: Row) => void;
 }
 
@@ -37,6 +40,7 @@ const KEYBOARD_PX = 16;
 
 export function Table({ columns, rows, label, marks, actions = NO_ACTIONS }: TableProperties) {
   const id = useId();
+  const { as } = useContext(MomentContext);
   const scroller = useRef<HTMLDivElement>(null);
   const [sort, setSort] = useState<readonly SortKey[]>([]);
   const [isFiltering, setFiltering] = useState(false);
@@ -59,7 +63,7 @@ export function Table({ columns, rows, label, marks, actions = NO_ACTIONS }: Tab
   }, [names]);
 
   const types = useMemo(() => stable.map(({ type }) => type), [stable]);
-  const kept = useMemo(() => (isFiltering ? filtered(rows, filters, types) : rows), [rows, filters, types, isFiltering]);
+  const kept = useMemo(() => (isFiltering ? filtered(rows, filters, types, as) : rows), [rows, filters, types, isFiltering, as]);
   const shown = useMemo(() => sorted(kept, sort, types), [kept, sort, types]);
   const headPx = ROW_PX * (isFiltering ? 2 : 1) + 2;
   const virtualizer = useVirtualizer(scroller, shown.length, headPx);

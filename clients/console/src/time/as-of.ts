@@ -7,7 +7,6 @@ import { Failure } from "../parts/failure.js";
 import { html } from "../parts/html.js";
 import { database, refresh } from "../server/database.js";
 import { localField } from "./dates.js";
-import { choose } from "./moment.js";
 import { PlayButton } from "./play-button.js";
 import { askAt } from "./stepping.js";
 import { Ticks } from "./ticks.js";
@@ -52,7 +51,6 @@ export function AsOf() {
       <label for=${id} class="hidden">As of a date and time</label>
       <input id=${id} type="datetime-local" step="1" title="As of a date and time, of this computer's time zone" onChange=${byDate} max=${localField(new Date())} />
       <${PlayButton} from=${t} to=${newest} />
-      <button type="button" class="quiet" onClick=${() => choose("newest")}>To the newest</button>
     </div>
     <${Failure} error=${error} />
   `;

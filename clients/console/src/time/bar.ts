@@ -1,4 +1,4 @@
-/** The bar between a question and its answer: which moment is shown. */
+/** Between a question and its answer: which moment is shown. */
 
 import { mode, type Mode } from "../ask/shown.js";
 import { html } from "../parts/html.js";
@@ -18,17 +18,18 @@ const CONTROLS = {
   live: later(async () => (await import("../live/controls.js")).LiveControls),
 };
 
-export function MomentBar() {
-  const shown = mode.value;
+export function MomentChoice() {
   return html`
-    <section class="moment" aria-label="Moment">
-      <div class="row segments" role="group" aria-label="Moment of the answer">
-        ${MODES.map(
-          ([name, title, hint]) =>
-            html`<button type="button" key=${name} class="quiet" title=${hint} aria-pressed=${shown === name} onClick=${() => choose(name)}>${title}</button>`,
-        )}
-      </div>
-      ${shown !== "newest" && html`<div class="moment-controls"><${CONTROLS[shown]} key=${shown} /></div>`}
-    </section>
+    <div class="row segments" role="group" aria-label="Moment of the answer">
+      ${MODES.map(
+        ([name, title, hint]) =>
+          html`<button type="button" key=${name} class="quiet" title=${hint} aria-pressed=${mode.value === name} onClick=${() => choose(name)}>${title}</button>`,
+      )}
+    </div>
   `;
+}
+
+export function MomentControls() {
+  const shown = mode.value;
+  return shown === "newest" ? null : html`<section class="moment" aria-label="Moment"><${CONTROLS[shown]} key=${shown} /></section>`;
 }

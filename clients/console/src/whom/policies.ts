@@ -33,8 +33,8 @@ export function Policies() {
       ${policies?.map(
         (each) => html`<details class="policy" key=${each[":policy/name"]}>
           <summary>
-            <strong>${each[":policy/name"]}</strong>
-            ${each[":policy/effect"] === ":require" && html`<span class="chip">requires</span>`}
+            <strong>${each[":policy/name"]}</strong>${" "}
+            ${each[":policy/effect"] === ":require" && html`<span class="chip">requires</span> `}
             <span class="note">${words(each[":policy/ops"])} ${words(each[":policy/on"])} for ${words(each[":policy/roles"])}</span>
           </summary>
           <p class="note">Of the saved identities it is for: ${identities.value.filter((one) => isFor(each, one)).map(({ name }) => name).join(", ") || "none"}.</p>

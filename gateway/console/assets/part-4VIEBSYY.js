@@ -1,1 +1,0 @@
-import{o as s,p as o}from"./part-LV57CMH5.js";import{k as a,m as n}from"./part-RZWRK72K.js";var r=n(void 0);function u(e,t){a(()=>{s.value=e,o.value=void 0,r.value={answer:e,marks:t}})}function f(e){return r.value?.answer===e?r.value.marks:void 0}export{u as a,f as b};

@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h}from"./part-IJEJBUSH.js";import"./part-56TO7VDT.js";import"./part-7PNDONP5.js";import"./part-MYFEB7IN.js";import"./part-TSUFEJYE.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import"./part-RZWRK72K.js";export{d as install,c as installation,b as isInstalled,e as readAll,f as readOne,h as remove,g as save,a as saved};

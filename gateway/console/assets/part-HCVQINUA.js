@@ -1,0 +1,1 @@
+import{a}from"./part-TZZRX32V.js";export{a as draw};

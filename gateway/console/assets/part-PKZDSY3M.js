@@ -1,1 +1,0 @@
-import{a}from"./part-UFTJFVKS.js";export{a as draw};

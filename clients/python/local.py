@@ -285,11 +285,18 @@ class CodedAnswer:
     def __len__(self) -> int:
         return len(self.found)
 
-    def values(self, column: int) -> Sequence[Any]:
-        return self.found.column(column)
+    def values(self, column: int, most: int | None = None) -> Sequence[Any]:
+        return self.found.column(column, 0, most)
 
     def table(self) -> Any:
         return self.found.to_arrow()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes, which have no engine: as over HTTP."""
+        from adalog.client.arrow_answer import ArrowAnswer
+        from adalog.schema.writing.arrow import row_table
+
+        return ArrowAnswer, (row_table(self.found, 0, len(self), lambda _: None), self.warnings())
 
     def warnings(self) -> list[ResultWarning]:
         question = self.found.question

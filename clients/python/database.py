@@ -26,6 +26,7 @@ from adalog.client.given import (
     transaction_given,
     user_given,
 )
+from adalog.client.lifetime import Lifetime
 from adalog.client.progress import Show
 from adalog.client.result import (
     Attribute,
@@ -42,7 +43,7 @@ from adalog.client.result import (
     html_properties,
 )
 from adalog.client.values import to_edn
-from adalog.datalog.errors import invalid_argument, quoted, unavailable
+from adalog.datalog.errors import invalid_argument, quoted
 
 _FORMATS: Final = ("parquet", "edn")
 _INDEXES: Final = ("eavt", "aevt", "avet", "vaet")
@@ -60,19 +61,13 @@ class Database:
     ([1], [1, 2])
     """
 
-    def __init__(self, backend: Backend, moment: Moment, process: int) -> None:
+    def __init__(self, backend: Backend, moment: Moment, lifetime: Lifetime) -> None:
         self._backend = backend
         self._moment = moment
-        self._process = process
+        self._lifetime = lifetime
 
     def _own(self) -> Backend:
-        """Raises BACKEND_UNAVAILABLE in a child process: threads and locks are left behind by a fork."""
-        if os.getpid() != self._process:
-            raise unavailable(
-                f"this connection was opened by process {self._process}, and a fork left its threads behind; "
-                "call adalog.connect in the new process",
-                retryable=False,
-            )
+        self._lifetime.check()
         return self._backend
 
     # Reads
@@ -249,7 +244,7 @@ class Database:
             return self._at(replace(self._moment, user=user_given(claims, roles)))
 
     def _at(self, moment: Moment) -> Database:
-        return Database(self._backend, moment, self._process)
+        return Database(self._backend, moment, self._lifetime)
 
     # Parts
 
@@ -269,7 +264,9 @@ class Database:
 
     def _repr_html_(self) -> str:
         rows = [("place", self._backend.place), *_told(self._moment)]
-        if os.getpid() == self._process:
+        if self._lifetime.is_over():
+            rows.append(("state", "closed"))
+        else:
             with refusing():
                 rows.append(("newest transaction", self._backend.newest()))
         return html_properties(rows)
@@ -298,7 +295,7 @@ class CurrentDatabase(Database):
         """
         with refusing():
             moment = replace(self._moment, user=user_given(claims, roles))
-            return CurrentDatabase(self._backend, moment, self._process)
+            return CurrentDatabase(self._backend, moment, self._lifetime)
 
     def transact(
         self,
@@ -340,14 +337,15 @@ class CurrentDatabase(Database):
         with refusing():
             text, given = text_given(query, "a query"), self._arguments(args)
             t = number_given(from_t, "from_t")
-            return self._own().live(text, given, name_given(resume, "resume"), t, self._moment.user)
+            changes = self._own().live(text, given, name_given(resume, "resume"), t, self._moment.user)
+            return self._lifetime.with_changes(changes)
 
 
 class Connection(CurrentDatabase):
     """A database to be read and written; `connect` makes one, and leaving its `with` block closes it."""
 
     def __init__(self, backend: Backend) -> None:
-        super().__init__(backend, Moment(), os.getpid())
+        super().__init__(backend, Moment(), Lifetime())
 
     def import_(
         self,
@@ -387,8 +385,8 @@ class Connection(CurrentDatabase):
             return self._own().import_(mapping, given, quarantine, progress, max_errors=max_errors, dry_run=dry_run)
 
     def close(self) -> None:
-        """Ends live queries, and lets go of the folder or the server."""
-        if os.getpid() == self._process:
+        """Ends live queries, and lets go of the folder or the server. Later calls raise BACKEND_UNAVAILABLE."""
+        if self._lifetime.end():
             self._backend.close()
 
     def __enter__(self) -> Self:

@@ -65,6 +65,10 @@ class RemoteChanges(LiveChanges):
                 self._closed.wait(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
                 continue
+            except BaseException:
+                # Ctrl-C ends the stream, and the next call goes on after its last event.
+                self._response = None
+                raise
             assert isinstance(event, dict)
             self._variables |= {"resume": event["resume"], "fromT": None}
             if event["kind"] != "PROGRESS":

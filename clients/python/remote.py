@@ -82,7 +82,12 @@ class RemoteBackend:
             if not token.isascii() or not token.isprintable():
                 raise AdalogError(Code.UNAUTHENTICATED, "the token holds characters that no token has")
             headers["Authorization"] = f"Bearer {token}"
-        url = httpx.URL(self._url)
+        try:
+            url = httpx.URL(self._url)
+        except httpx.InvalidURL as error:
+            raise invalid_argument(f"{place!r} is no address of a server: {error}") from None
+        if not url.host:
+            raise invalid_argument(f"{place!r} names no server, as http://127.0.0.1:8080 does")
         if is_near(url.host):
             # Compression would take longer than the way.
             headers["Accept-Encoding"] = "identity"

@@ -180,8 +180,7 @@ def _light_ladybug(table: pa.Table) -> Callable[[int], Any]:
         "CREATE NODE TABLE R(number INT64, name STRING, price DOUBLE, at TIMESTAMP, PRIMARY KEY(number))"
     )
     connection.execute("COPY R FROM $incoming", {"incoming": table})
-    prepared = connection.prepare(_LIGHT_CYPHER)
-    return lambda number: connection.execute(prepared, {"number": number}).get_all()
+    return lambda number: connection.execute(_LIGHT_CYPHER, {"number": number}).get_all()
 
 
 def _median(work: Callable[[int], object], numbers: list[int]) -> float:

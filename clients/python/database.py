@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 from adalog.client.backend import Backend
 from adalog.client.errors import refusing
 from adalog.client.given import (
+    NEWEST,
     Entity,
     Moment,
     TransactionText,
@@ -345,7 +346,7 @@ class Connection(CurrentDatabase):
     """A database to be read and written; `connect` makes one, and leaving its `with` block closes it."""
 
     def __init__(self, backend: Backend) -> None:
-        super().__init__(backend, Moment(), Lifetime())
+        super().__init__(backend, NEWEST, Lifetime())
 
     def import_(
         self,

@@ -50,6 +50,9 @@ class Moment:
     user: User | None = None
 
 
+NEWEST: Final = Moment()
+
+
 def text_given(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise invalid_argument(f"{what} is EDN text in a str, not {quoted(value)}")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from adalog.client.errors import refusing
-from adalog.client.given import Moment, TransactionText, User
+from adalog.client.given import NEWEST, Moment, TransactionText, User
 from adalog.client.progress import Show, StageProgress, told
 from adalog.client.result import (
     Attribute,
@@ -240,7 +240,7 @@ class LocalBackend:
 
     def _opened(self, moment: Moment, cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
         """The snapshot that is read, and what is suspicious about it."""
-        if moment == _NEWEST:
+        if moment is NEWEST:
             return self._database.snapshot(), ()
         visible = self._visible(moment.user)
         snapshot = self._moment_of(moment, visible)
@@ -269,9 +269,6 @@ class LocalBackend:
                 reached.cancel()
             return visible.at(t=as_of, since=since, history=moment.history)
         return visible.at(as_of=as_of, since=since, history=moment.history)
-
-
-_NEWEST: Final = Moment()
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,9 +255,11 @@ class Database:
     def _source(self, asking: Database) -> Moment:
         if self._backend is not asking._backend:
             raise invalid_argument("a database given as a source belongs to another connection")
-        if self._moment.tried is not None or self._moment.user is not None:
-            raise invalid_argument("a database given as a source has no with_ and no as_user: its basis counts")
-        return self._moment
+        if self._moment.tried is not None or self._moment.user not in (None, asking._moment.user):
+            raise invalid_argument(
+                "a database given as a source has no with_, and no other user than the query: its basis counts"
+            )
+        return replace(self._moment, user=None)
 
     def __repr__(self) -> str:
         about = [f"{name}={value!r}" for name, value in _told(self._moment)]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import httpx
 
-from adalog.client.protocol import Answer
+from adalog.client.http.protocol import Answer
 from adalog.client.result import Change, Column, LiveChanges
 from adalog.client.values import column_of
 from adalog.datalog.errors import AdalogError, Code

@@ -14,8 +14,9 @@ import orjson
 import pyarrow as pa
 
 from adalog.client.arrow_answer import ArrowAnswer
-from adalog.client.cancellable import cancellable_request, watch_connections
-from adalog.client.documents import (
+from adalog.client.given import Moment, TransactionText, User
+from adalog.client.http.cancellable import cancellable_request, watch_connections
+from adalog.client.http.documents import (
     ATTRIBUTES,
     DATOMS,
     EXPLAIN,
@@ -29,10 +30,8 @@ from adalog.client.documents import (
     WHY,
     Q,
 )
-from adalog.client.following import RemoteChanges
-from adalog.client.given import Moment, TransactionText, User
-from adalog.client.progress import Show, StageProgress, told
-from adalog.client.protocol import (
+from adalog.client.http.following import RemoteChanges
+from adalog.client.http.protocol import (
     ARROW,
     ARROW_BYTES,
     EVENT_STREAM,
@@ -46,6 +45,7 @@ from adalog.client.protocol import (
     reads_certificates,
     request_body,
 )
+from adalog.client.progress import Show, StageProgress, told
 from adalog.client.result import (
     Attribute,
     Column,

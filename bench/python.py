@@ -35,12 +35,16 @@ _ALL: Final = """[:find ?number ?name ?price ?at
 _LIGHT_QUERY: Final = """[:find ?name ?price :in $ ?number
   :where [?r :row/number ?number] [?r :row/name ?name] [?r :row/price ?price]]"""
 _LIGHT_SQL: Final = "select name, price from row where number = ?"
+_LIGHT_CYPHER: Final = "MATCH (r:R) WHERE r.number = $number RETURN r.name, r.price"
 _IMPORT: Final = "import time; t = time.perf_counter(); import adalog; print(time.perf_counter() - t)"
 _ANSWER: Final = """import sys, adalog
 with adalog.connect(sys.argv[1]) as db:
     assert len(db.q('[:find ?v :where [?p :package/name "bash"] [?p :package/version ?v]]')) == 1"""
 
-_GROUPED: Final = """import sys, adalog
+# As where no kernel stands beside the sources, which is where a checkout has them.
+_GROUPED: Final = """import pathlib, sys, adalog
+from adalog.executor.kernels import disk
+disk.INSTALLED = pathlib.Path(sys.argv[2])
 with adalog.connect(sys.argv[1]) as db:
     assert len(db.q('[:find ?s (count ?p) :where [?p :package/section ?s]]')) > 10"""
 
@@ -90,7 +94,8 @@ def _run(program: str, *arguments: str, **environment: str) -> str:
 def _installed(data: Path) -> float:
     """Seconds of a new process for which no kernel was ever compiled."""
     with folder.empty() as kernels:
-        return _timed(lambda: _run(_GROUPED, str(data), **{disk.VARIABLE: str(kernels)}))
+        places = {disk.VARIABLE: str(kernels / "own")}
+        return _timed(lambda: _run(_GROUPED, str(data), str(kernels / "installed"), **places))
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -141,18 +146,41 @@ def _frames(db: adalog.Connection, table: pa.Table, rounds: int) -> list[Line]:
 
 
 def _light(db: adalog.Connection, table: pa.Table, rounds: int) -> list[Line]:
+    """Medians of light queries, the least of alternating rounds, beside the peers that are installed."""
     numbers = np.random.default_rng(2).integers(0, table.num_rows, _LIGHT).tolist()
-    try:
-        connection = _duckdb(table)
-    except ModuleNotFoundError as missing:
-        ours = min(_median(lambda number: db.q(_LIGHT_QUERY, number).rows, numbers) for _ in range(rounds))
-        return [_line("a light query in process", "ms", ours * 1000, note=f"no {missing.name}")]
-    ours_, theirs = [], []
+    asked: dict[str, Callable[[int], Any]] = {"adalog": lambda number: db.q(_LIGHT_QUERY, number).rows}
+    missing = []
+    for name, peer in (("DuckDB", _light_duckdb), ("Ladybug", _light_ladybug)):
+        try:
+            asked[name] = peer(table)
+        except ModuleNotFoundError as absent:
+            missing.append(absent.name)
+    for ask in asked.values():
+        assert len(ask(numbers[0])) == 1
+    took: dict[str, list[float]] = {name: [] for name in asked}
     for _ in range(rounds):
-        ours_.append(_median(lambda number: db.q(_LIGHT_QUERY, number).rows, numbers))
-        theirs.append(_median(lambda number: connection.execute(_LIGHT_SQL, [number]).fetchall(), numbers))
-    about = {"against": "DuckDB", "theirs": min(theirs) * 1000, "bar": 0.3}
-    return [_line("a light query in process, median", "ms", min(ours_) * 1000, **about)]
+        for name, ask in asked.items():
+            took[name].append(_median(ask, numbers))
+    ours, *theirs = ((name, min(each) * 1000) for name, each in took.items())
+    title = "a light query in process, median"
+    if not theirs:
+        return [_line(title, "ms", ours[1], note=f"no {', '.join(map(str, missing))}")]
+    return [_line(title, "ms", ours[1], name, each, bar=0.3) for name, each in theirs]
+
+
+def _light_duckdb(table: pa.Table) -> Callable[[int], Any]:
+    connection = _duckdb(table)
+    return lambda number: connection.execute(_LIGHT_SQL, [number]).fetchall()
+
+
+def _light_ladybug(table: pa.Table) -> Callable[[int], Any]:
+    ladybug = import_module("ladybug")
+    connection = ladybug.Connection(ladybug.Database(":memory:", max_num_threads=1), num_threads=1)
+    connection.execute(
+        "CREATE NODE TABLE R(number INT64, name STRING, price DOUBLE, at TIMESTAMP, PRIMARY KEY(number))"
+    )
+    connection.execute("COPY R FROM $incoming", {"incoming": table})
+    return lambda number: connection.execute(_LIGHT_CYPHER, {"number": number}).get_all()
 
 
 def _median(work: Callable[[int], object], numbers: list[int]) -> float:

@@ -13,7 +13,9 @@ from typing import Any, Final, Self, TypeVar
 
 from adalog.client.connecting import connect
 from adalog.client.database import Connection, CurrentDatabase, Database
+from adalog.client.errors import refusing
 from adalog.client.given import Entity
+from adalog.client.lifetime import closed
 from adalog.client.progress import Show
 from adalog.client.result import (
     Attribute,
@@ -44,11 +46,15 @@ class Threads:
     """Where the calls of a connection run."""
 
     def __init__(self, most: int = _THREADS) -> None:
+        self._is_closed = False
         self._executor = ThreadPoolExecutor(most, thread_name_prefix="adalog-client")
 
     async def run(self, work: Callable[[], T]) -> T:
         """What the work returns or raises. Cancelling the task cancels the work; a transaction on its way to the
         disk goes on."""
+        if self._is_closed:
+            with refusing():
+                raise closed()
         running = RunningCall()
         context = copy_context()
         context.run(RUNNING.set, running)
@@ -59,6 +65,7 @@ class Threads:
             raise
 
     def close(self) -> None:
+        self._is_closed = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
@@ -222,6 +229,8 @@ class AsyncConnection(AsyncCurrentDatabase):
 
     async def close(self) -> None:
         """As `Connection.close`."""
+        if self._connection._lifetime.is_over():
+            return
         for changes in tuple(self._changes):
             await changes.close()
         await self._threads.run(self._connection.close)

@@ -22,8 +22,10 @@ def connect(place: str | os.PathLike[str], *, token: str | None = None) -> Conne
     """
     with refusing():
         name = os.fspath(place)
+        if not name:
+            raise invalid_argument("an empty text is no place of a database; name a folder, :memory: or an address")
         if name.startswith(("http://", "https://")):
-            from adalog.client.remote import RemoteBackend
+            from adalog.client.http.remote import RemoteBackend
 
             return Connection(RemoteBackend(name, token))
         if token is not None:

@@ -7,21 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
+from adalog.client.backend import Backend
 from adalog.client.errors import refusing
 from adalog.client.given import (
+    NEWEST,
     Entity,
     Moment,
     TransactionText,
-    User,
     component_given,
+    entities_given,
     entity_text,
     milliseconds,
     moment_given,
+    name_given,
+    number_given,
     text_given,
     transaction_given,
+    user_given,
 )
+from adalog.client.lifetime import Lifetime
 from adalog.client.progress import Show
 from adalog.client.result import (
     Attribute,
@@ -38,56 +44,10 @@ from adalog.client.result import (
     html_properties,
 )
 from adalog.client.values import to_edn
-from adalog.datalog.errors import invalid_argument, quoted, unavailable
+from adalog.datalog.errors import invalid_argument, quoted
 
 _FORMATS: Final = ("parquet", "edn")
 _INDEXES: Final = ("eavt", "aevt", "avet", "vaet")
-
-
-class Backend(Protocol):
-    """A database in this process, or a server. Arguments are values of the engine, answers are the library's.
-    Raises AdalogError. Thread-safe."""
-
-    place: str
-
-    def query(self, moment: Moment, query: str, args: Sequence[Any], timeout_ms: int | None) -> Result: ...
-    def explain(self, moment: Moment, query: str, args: Sequence[Any], *, analyze: bool) -> Explanation: ...
-    def why(
-        self, moment: Moment, query: str, args: Sequence[Any], row: Sequence[Any], timeout_ms: int | None
-    ) -> Reason: ...
-    def pull(
-        self, moment: Moment, pattern: str, entities: Sequence[str], name: str, timeout_ms: int | None
-    ) -> ResultList[Any]: ...
-    def datoms(
-        self, moment: Moment, index: str, components: Sequence[Any], limit: int | None
-    ) -> ResultList[Datom]: ...
-    def attributes(self, user: User | None) -> list[Attribute]: ...
-    def transact(
-        self,
-        tx: TransactionText | tuple[Any, ...],
-        expected_basis_t: int | None,
-        idempotency_key: str | None,
-        user: User | None,
-    ) -> TxReport: ...
-    def revert(
-        self, t: int, expected_basis_t: int | None, idempotency_key: str | None, user: User | None
-    ) -> TxReport: ...
-    def live(
-        self, query: str, args: Sequence[Any], resume: str | None, from_t: int | None, user: User | None
-    ) -> LiveChanges: ...
-    def import_(
-        self,
-        mapping: Any,
-        paths: Mapping[str, str],
-        quarantine: str | os.PathLike[str] | None,
-        progress: bool | Show,
-        *,
-        max_errors: int,
-        dry_run: bool,
-    ) -> ImportReport: ...
-    def export(self, moment: Moment, to: str, form: str, progress: bool | Show) -> ExportReport: ...
-    def newest(self) -> int: ...
-    def close(self) -> None: ...
 
 
 class Database:
@@ -102,19 +62,13 @@ class Database:
     ([1], [1, 2])
     """
 
-    def __init__(self, backend: Backend, moment: Moment, process: int) -> None:
+    def __init__(self, backend: Backend, moment: Moment, lifetime: Lifetime) -> None:
         self._backend = backend
         self._moment = moment
-        self._process = process
+        self._lifetime = lifetime
 
     def _own(self) -> Backend:
-        """Raises BACKEND_UNAVAILABLE in a child process: threads and locks are left behind by a fork."""
-        if os.getpid() != self._process:
-            raise unavailable(
-                f"this connection was opened by process {self._process}, and a fork left its threads behind; "
-                "call adalog.connect in the new process",
-                retryable=False,
-            )
+        self._lifetime.check()
         return self._backend
 
     # Reads
@@ -168,7 +122,7 @@ class Database:
         ([{Keyword(':p/name'): 'Ada'}, None], 'UNKNOWN_ATTRIBUTE')
         """
         with refusing():
-            texts = list(map(entity_text, entities))
+            texts = entities_given(entities)
             return self._own().pull(
                 self._moment, text_given(pattern, "a pattern"), texts, "eids", milliseconds(timeout)
             )
@@ -218,11 +172,14 @@ class Database:
         [(5, Keyword(':n/x'), 1)]
         """
         with refusing():
-            if index.lower() not in _INDEXES:
+            name = str(index).lower()
+            if name not in _INDEXES:
                 raise invalid_argument(f"no index {quoted(index)}; there are {', '.join(_INDEXES)}")
-            places = zip(index.lower(), components, strict=False)
-            given = [component_given(place, each) for place, each in places] + list(map(to_edn, components[4:]))
-            return self._own().datoms(self._moment, index.upper(), given, limit)
+            given = [component_given(name, number, each) for number, each in enumerate(components)]
+            most = number_given(limit, "limit")
+            if most is not None and most < 0:
+                raise invalid_argument(f"limit is {most}; give 0 or more, or None for all")
+            return self._own().datoms(self._moment, name.upper(), given, most)
 
     def export(
         self, folder: str | os.PathLike[str], *, format: str = "parquet", progress: bool | Show = True
@@ -284,13 +241,11 @@ class Database:
 
     def as_user(self, claims: Mapping[str, Any], *, roles: Sequence[str] = ()) -> Database:
         """The database as policies show it to a user. Needs the role admin."""
-        return self._at(self._moment_of(claims, roles))
-
-    def _moment_of(self, claims: Mapping[str, Any], roles: Sequence[str]) -> Moment:
-        return replace(self._moment, user=User(dict(claims), tuple(roles)))
+        with refusing():
+            return self._at(replace(self._moment, user=user_given(claims, roles)))
 
     def _at(self, moment: Moment) -> Database:
-        return Database(self._backend, moment, self._process)
+        return Database(self._backend, moment, self._lifetime)
 
     # Parts
 
@@ -300,9 +255,11 @@ class Database:
     def _source(self, asking: Database) -> Moment:
         if self._backend is not asking._backend:
             raise invalid_argument("a database given as a source belongs to another connection")
-        if self._moment.tried is not None or self._moment.user is not None:
-            raise invalid_argument("a database given as a source has no with_ and no as_user: its basis counts")
-        return self._moment
+        if self._moment.tried is not None or self._moment.user not in (None, asking._moment.user):
+            raise invalid_argument(
+                "a database given as a source has no with_, and no other user than the query: its basis counts"
+            )
+        return replace(self._moment, user=None)
 
     def __repr__(self) -> str:
         about = [f"{name}={value!r}" for name, value in _told(self._moment)]
@@ -310,7 +267,9 @@ class Database:
 
     def _repr_html_(self) -> str:
         rows = [("place", self._backend.place), *_told(self._moment)]
-        if os.getpid() == self._process:
+        if self._lifetime.is_over():
+            rows.append(("state", "closed"))
+        else:
             with refusing():
                 rows.append(("newest transaction", self._backend.newest()))
         return html_properties(rows)
@@ -337,7 +296,9 @@ class CurrentDatabase(Database):
         [(Keyword(':n/x'), 1)]
         'FORBIDDEN'
         """
-        return CurrentDatabase(self._backend, self._moment_of(claims, roles), self._process)
+        with refusing():
+            moment = replace(self._moment, user=user_given(claims, roles))
+            return CurrentDatabase(self._backend, moment, self._lifetime)
 
     def transact(
         self,
@@ -361,7 +322,9 @@ class CurrentDatabase(Database):
         """
         with refusing():
             data = transaction_given(tx, args)
-            return self._own().transact(data, expected_basis_t, idempotency_key, self._moment.user)
+            expected = number_given(expected_basis_t, "expected_basis_t")
+            key = name_given(idempotency_key, "idempotency_key")
+            return self._own().transact(data, expected, key, self._moment.user)
 
     def revert(
         self, t: int, *, expected_basis_t: int | None = None, idempotency_key: str | None = None
@@ -378,7 +341,9 @@ class CurrentDatabase(Database):
         1
         """
         with refusing():
-            return self._own().revert(t, expected_basis_t, idempotency_key, self._moment.user)
+            expected = number_given(expected_basis_t, "expected_basis_t")
+            key = name_given(idempotency_key, "idempotency_key")
+            return self._own().revert(t, expected, key, self._moment.user)
 
     def live(self, query: str, *args: Any, resume: str | None = None, from_t: int | None = None) -> LiveChanges:
         """The answer to a query and then its changes, as they are made. resume: that of the last change seen.
@@ -393,14 +358,16 @@ class CurrentDatabase(Database):
         """
         with refusing():
             text, given = text_given(query, "a query"), self._arguments(args)
-            return self._own().live(text, given, resume, from_t, self._moment.user)
+            t = number_given(from_t, "from_t")
+            changes = self._own().live(text, given, name_given(resume, "resume"), t, self._moment.user)
+            return self._lifetime.with_changes(changes)
 
 
 class Connection(CurrentDatabase):
     """A database to be read and written; `connect` makes one, and leaving its `with` block closes it."""
 
     def __init__(self, backend: Backend) -> None:
-        super().__init__(backend, Moment(), os.getpid())
+        super().__init__(backend, NEWEST, Lifetime())
 
     def import_(
         self,
@@ -440,8 +407,8 @@ class Connection(CurrentDatabase):
             return self._own().import_(mapping, given, quarantine, progress, max_errors=max_errors, dry_run=dry_run)
 
     def close(self) -> None:
-        """Ends live queries, and lets go of the folder or the server."""
-        if os.getpid() == self._process:
+        """Ends live queries, and lets go of the folder or the server. Later calls raise BACKEND_UNAVAILABLE."""
+        if self._lifetime.end():
             self._backend.close()
 
     def __enter__(self) -> Self:

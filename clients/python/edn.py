@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from adalog.client.errors import refusing
+from adalog.client.given import text_given
 from adalog.client.values import from_edn, to_edn
 from adalog.datalog import edn
 
@@ -24,7 +25,7 @@ def read(text: str) -> Any:
     (Keyword(':a'), 1)
     """
     with refusing():
-        return from_edn(edn.read(text))
+        return from_edn(edn.read(text_given(text, "a value")))
 
 
 def write(value: Any) -> str:

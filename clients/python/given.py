@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from operator import index
+from typing import Any, Final
+
+import orjson
 
 from adalog.client.values import Keyword, to_edn
-from adalog.datalog import edn, values
-from adalog.datalog.errors import invalid_argument, quoted
+from adalog.datalog import edn
+from adalog.datalog.errors import AdalogError, invalid_argument, quoted
+from adalog.datalog.values import LONG_MAX, LONG_MIN
 
 Entity = int | str | Sequence[Any]
 """A number, an ident such as `:status/open`, or a lookup ref such as `("issue/id", 7)`."""
+
+# In seconds: GraphQL's Int has that many milliseconds.
+_LONGEST_TIMEOUT: Final = (2**31 - 1) // 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +50,31 @@ class Moment:
     user: User | None = None
 
 
+NEWEST: Final = Moment()
+
+
 def text_given(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise invalid_argument(f"{what} is EDN text in a str, not {quoted(value)}")
+    return value
+
+
+def number_given(value: Any, name: str) -> int | None:
+    """A whole number of 64 bits, also one of NumPy; None if there is none."""
+    if value is None:
+        return None
+    try:
+        number = index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or not LONG_MIN <= number <= LONG_MAX:
+        raise invalid_argument(f"{name} is a whole number of 64 bits, not {quoted(value)}")
+    return number
+
+
+def name_given(value: Any, name: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise invalid_argument(f"{name} is a str, not {quoted(value)}")
     return value
 
 
@@ -53,18 +82,52 @@ def moment_given(value: Any, name: str) -> int | datetime:
     if isinstance(value, datetime):
         moment: datetime = to_edn(value)
         return moment
-    if type(value) is not int:
+    try:
+        number = number_given(value, name)
+    except AdalogError:
+        number = None
+    if number is None:
         raise invalid_argument(f"{name} is a transaction's number or an aware datetime, not {quoted(value)}")
-    return value
+    return number
 
 
 def milliseconds(timeout: float | None) -> int | None:
-    if timeout is not None and not timeout > 0:
-        raise invalid_argument(f"timeout is {timeout}; give more than 0 seconds")
-    return None if timeout is None else max(1, round(timeout * 1000))
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
+        raise invalid_argument(f"timeout is a number of seconds, not {quoted(timeout)}")
+    if not 0 < timeout <= _LONGEST_TIMEOUT:
+        raise invalid_argument(
+            f"timeout is {timeout}; give more than 0 seconds and at most {_LONGEST_TIMEOUT:,}, or None for no limit"
+        )
+    return max(1, round(timeout * 1000))
+
+
+def user_given(claims: Any, roles: Any) -> User:
+    """Claims as JSON has them, in which they come in tokens."""
+    if not isinstance(claims, Mapping):
+        raise invalid_argument(f"claims are a dict of names and values, not {quoted(claims)}")
+    if isinstance(roles, str) or not isinstance(roles, Iterable):
+        raise invalid_argument(f"roles are a list of names, not {quoted(roles)}")
+    names = tuple(roles)
+    for each in names:
+        if not isinstance(each, str):
+            raise invalid_argument(f"roles are a list of names, and {quoted(each)} is none")
+    try:
+        return User(orjson.loads(orjson.dumps(dict(claims))), names)
+    except orjson.JSONEncodeError as error:
+        raise invalid_argument(f"claims are JSON: {error}") from None
+
+
+def entities_given(entities: Any) -> list[str]:
+    if isinstance(entities, str | Mapping) or not isinstance(entities, Iterable):
+        raise invalid_argument(f"entities are a list, not {quoted(entities)}; `pull` takes a single one")
+    return list(map(entity_text, entities))
 
 
 def transaction_given(tx: Any, args: Mapping[str, Any] | None) -> TransactionText | tuple[Any, ...]:
+    if args is not None and not isinstance(args, Mapping):
+        raise invalid_argument(f"args are a dict of names and values, not {quoted(args)}")
     if isinstance(tx, str):
         given = None if args is None else {str(name): to_edn(value) for name, value in args.items()}
         return TransactionText(tx, given)
@@ -79,7 +142,7 @@ def transaction_given(tx: Any, args: Mapping[str, Any] | None) -> TransactionTex
 
 def _keyword(name: Any) -> Any:
     """A keyword of a str, with or without its colon."""
-    return values.Keyword(name.removeprefix(":")) if isinstance(name, str) else to_edn(name)
+    return to_edn(Keyword(name) if isinstance(name, str) else name)
 
 
 def entity_text(entity: Any) -> str:
@@ -93,11 +156,12 @@ def entity_text(entity: Any) -> str:
     return edn.write(to_edn(entity))
 
 
-def component_given(place: str, value: Any) -> Any:
-    if place == "a":
+def component_given(index_name: str, number: int, value: Any) -> Any:
+    """A component of an index, at its place."""
+    place = index_name[number : number + 1]
+    is_entity = place == "e" or (place == "v" and number == 0)
+    if isinstance(value, str) and (place == "a" or is_entity):
         return _keyword(value)
-    if place == "e" and isinstance(value, str):
-        return _keyword(value)
-    if isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str) and place == "e":
+    if is_entity and isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str):
         return (_keyword(value[0]), to_edn(value[1]))
     return to_edn(value)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from adalog.client.errors import refusing
-from adalog.client.given import Moment, TransactionText, User
+from adalog.client.given import NEWEST, Moment, TransactionText, User
 from adalog.client.progress import Show, StageProgress, told
 from adalog.client.result import (
     Attribute,
@@ -251,7 +251,7 @@ class LocalBackend:
 
     def _opened(self, moment: Moment, cancel: Cancel) -> tuple[Snapshot, tuple[Diagnostic, ...]]:
         """The snapshot that is read, and what is suspicious about it."""
-        if moment == _NEWEST:
+        if moment is NEWEST:
             return self._database.snapshot(), ()
         visible = self._visible(moment.user)
         snapshot = self._moment_of(moment, visible)
@@ -282,9 +282,6 @@ class LocalBackend:
         return visible.at(as_of=as_of, since=since, history=moment.history)
 
 
-_NEWEST: Final = Moment()
-
-
 @dataclass(frozen=True, slots=True)
 class CodedAnswer:
     """As of `Answer`: the engine's columns of codes."""
@@ -296,11 +293,18 @@ class CodedAnswer:
     def __len__(self) -> int:
         return len(self.found)
 
-    def values(self, column: int) -> Sequence[Any]:
-        return self.found.column(column)
+    def values(self, column: int, most: int | None = None) -> Sequence[Any]:
+        return self.found.column(column, 0, most)
 
     def table(self) -> Any:
         return self.found.to_arrow()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes, which have no engine: as over HTTP."""
+        from adalog.client.arrow_answer import ArrowAnswer
+        from adalog.schema.writing.arrow import row_table
+
+        return ArrowAnswer, (row_table(self.found, 0, len(self), lambda _: None), self.warnings())
 
     def warnings(self) -> list[ResultWarning]:
         question = self.found.question

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from importlib import import_module
 from types import ModuleType
@@ -77,8 +77,8 @@ class Answer(Protocol):
     """Where a result's columns are: codes of the engine, or an Arrow table that came over HTTP."""
 
     def __len__(self) -> int: ...
-    def values(self, column: int) -> Sequence[Any]:
-        """The column's values as the engine has them."""
+    def values(self, column: int, most: int | None = None) -> Sequence[Any]:
+        """The column's values as the engine has them: of all rows, or of the first."""
 
     def table(self) -> Any:
         """All columns as a `pyarrow.Table`."""
@@ -106,9 +106,7 @@ class Result:
         return self._rows(None)
 
     def _rows(self, most: int | None) -> Rows:
-        columns = [
-            column_of(self.answer.values(place)[:most], each.type) for place, each in enumerate(self.columns)
-        ]
+        columns = [column_of(self.answer.values(place, most), each.type) for place, each in enumerate(self.columns)]
         return list(zip(*columns, strict=True))
 
     @property
@@ -217,6 +215,11 @@ class TxReport:
     tempids: Mapping[str, int]
     datoms: Sequence[Datom]
     find_warnings: Callable[[], list[ResultWarning]] = field(repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        found = partial(list[ResultWarning], self.warnings)
+        tempids = dict(self.tempids)
+        return TxReport, (self.t, self.basis_before, self.tx_instant, tempids, list(self.datoms), found)
 
     @cached_property
     def warnings(self) -> list[ResultWarning]:

@@ -6,12 +6,14 @@ they were."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 from adalog.datalog import values
-from adalog.datalog.errors import invalid_argument, quoted
+from adalog.datalog.edn import DEFAULT, scalars
+from adalog.datalog.errors import invalid_argument, limit_exceeded, quoted
 from adalog.datalog.values import LONG_MAX, LONG_MIN, BigInt, EdnList, EdnMap, EdnSet
 
 
@@ -55,21 +57,25 @@ class Symbol(str):
         return f"Symbol({str.__repr__(self)})"
 
 
-def to_edn(value: Any) -> Any:
+def to_edn(value: Any, depth: int = DEFAULT.depth) -> Any:
     """A value of Python as the engine has it. Lists and tuples are vectors. Raises ARG_INVALID for what is none,
-    such as a naive `datetime`, which has no zone."""
-    convert = _TO_EDN.get(type(value))
+    such as a naive `datetime`, which has no zone, and LIMIT_EXCEEDED for more than `depth` containers in each
+    other."""
+    kind = type(value)
+    convert = _TO_EDN.get(kind)
     if convert is not None:
         return convert(value)
-    if value is None or type(value) in _UNCHANGED:
+    if value is None or kind in _UNCHANGED:
         return value
-    for kind, convert in _TO_EDN.items():
-        if isinstance(value, kind):
-            return convert(value)
-    for own in _OWN:
-        if isinstance(value, own):
+    contain = _CONTAINERS.get(kind)
+    if contain is not None:
+        if not depth:
+            raise limit_exceeded(f"a value is nested more than {DEFAULT.depth} deep")
+        return contain(value, depth - 1)
+    for base, exact in _BASES.items():
+        if isinstance(value, base):
             # A subclass of Python's own, such as an enum's member.
-            return own(value)
+            return to_edn(exact(value), depth)
     item = getattr(value, "item", None)
     if item is not None and not isinstance(value, Sequence) and getattr(value, "shape", None) == ():
         # A number of NumPy.
@@ -107,39 +113,111 @@ def column_of(column: Sequence[Any], kind: str) -> Sequence[Any]:
 _PLAIN_KINDS: Final = frozenset(
     {"long", "ref", "double", "boolean", "string", "instant", "uuid", "bytes", "bigdec", "bigint", "float", "uri"}
 )
-_OWN: Final[tuple[type[Any], ...]] = (int, float, bytes)
-_UNCHANGED: Final = frozenset(values._TYPE_NAMES) - {datetime, tuple, str, int}
 
 
-def _moment(value: datetime) -> datetime:
+def _text(value: str) -> str:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = f"U+{ord(value[error.start]):04X}, half of a surrogate pair"
+            raise invalid_argument(f"a text has {half}, which is not a character") from None
+    return value
+
+
+def _named(value: str) -> Any:
+    """A keyword or symbol, with what EDN can write for its name."""
+    try:
+        return scalars.atom(str.__str__(value))
+    except scalars.Malformed as fault:
+        raise invalid_argument(str(fault)) from None
+
+
+def _symbol(value: Symbol) -> Any:
+    found = _named(value) if value and not value.startswith(":") else None
+    if not isinstance(found, values.Symbol):
+        raise invalid_argument(f"{quoted(value)} is not a symbol; one is written name or namespace/name")
+    return found
+
+
+def _decimal(value: Decimal) -> Decimal:
+    if not value.is_finite():
+        raise invalid_argument(f"{value} is no bigdec, which is a finite number")
+    return value
+
+
+def _zoned(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise invalid_argument(
             f"{value.isoformat()} has no zone; give an aware datetime, such as one with tzinfo=UTC"
         )
-    return values.instant(value)
+    return value
 
 
-def _map(value: Mapping[Any, Any]) -> EdnMap:
-    return EdnMap((to_edn(key), to_edn(item)) for key, item in value.items())
+def _plain_datetime(value: datetime) -> datetime:
+    """Of a subclass, such as pandas' Timestamp; its NaT has no zone."""
+    value = _zoned(value)
+    return datetime.combine(value.date(), value.time(), value.tzinfo)
 
 
-_TO_EDN: Final[dict[type, Callable[[Any], Any]]] = {
-    str: str,
+def _moment(value: datetime) -> datetime:
+    try:
+        return values.instant(_zoned(value))
+    except OverflowError:
+        raise invalid_argument(f"{value.isoformat()} is before the year 1 or after 9999 in UTC") from None
+
+
+_TO_EDN: Final[Mapping[type, Callable[[Any], Any]]] = {
+    str: _text,
     int: lambda value: value if LONG_MIN <= value <= LONG_MAX else BigInt(value),
-    Keyword: lambda value: values.Keyword(value[1:]),
-    Symbol: lambda value: values.Symbol(str(value)),
-    values.Keyword: lambda value: value,
-    values.Symbol: lambda value: value,
+    Keyword: _named,
+    Symbol: _symbol,
+    Decimal: _decimal,
     datetime: _moment,
-    EdnMap: _map,
-    EdnSet: lambda value: EdnSet(map(to_edn, value)),
-    EdnList: lambda value: EdnList(map(to_edn, value)),
-    tuple: lambda value: tuple(map(to_edn, value)),
-    list: lambda value: tuple(map(to_edn, value)),
-    dict: _map,
-    set: lambda value: EdnSet(map(to_edn, value)),
-    frozenset: lambda value: EdnSet(map(to_edn, value)),
 }
+_BASES: Final[Mapping[type, Callable[[Any], Any]]] = {
+    Keyword: Keyword,
+    Symbol: Symbol,
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+    bytes: bytes,
+    datetime: _plain_datetime,
+    tuple: tuple,
+    list: list,
+    set: set,
+    frozenset: frozenset,
+    Mapping: dict,
+}
+
+
+def _each(value: Iterable[Any], depth: int) -> list[Any]:
+    return [to_edn(item, depth) for item in value]
+
+
+def _map(value: Mapping[Any, Any], depth: int) -> EdnMap:
+    return EdnMap([(to_edn(key, depth), to_edn(item, depth)) for key, item in value.items()])
+
+
+def _vector(value: Iterable[Any], depth: int) -> tuple[Any, ...]:
+    return tuple(_each(value, depth))
+
+
+def _set(value: Iterable[Any], depth: int) -> EdnSet:
+    return EdnSet(_each(value, depth))
+
+
+_CONTAINERS: Final[Mapping[type, Callable[[Any, int], Any]]] = {
+    dict: _map,
+    EdnMap: _map,
+    list: _vector,
+    tuple: _vector,
+    EdnList: lambda value, depth: EdnList(_each(value, depth)),
+    set: _set,
+    frozenset: _set,
+    EdnSet: _set,
+}
+_UNCHANGED: Final = frozenset(values._TYPE_NAMES) - {*_TO_EDN, *_CONTAINERS}
 
 
 def _dict(value: EdnMap) -> Any:

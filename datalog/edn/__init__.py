@@ -231,14 +231,19 @@ _QUOTED_WORDS = 12
 # What can be wrong with a text as a whole
 
 
+def check_characters(text: str) -> int:
+    """The text's bytes. Raises EDN_SYNTAX for half of a surrogate pair."""
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError as error:
+        what = f"U+{ord(text[error.start]):04X}, half of a surrogate pair, which is not a character"
+        raise EdnError(f"the text has {what}", Lines(text).position(error.start)) from None
+
+
 def _check_text(text: str, limits: Limits) -> None:
     size = len(text)
     if not text.isascii() and size <= limits.size:
-        try:
-            size = len(text.encode())
-        except UnicodeEncodeError as error:
-            what = f"U+{ord(text[error.start]):04X}, half of a surrogate pair, which is not a character"
-            raise EdnError(f"the text has {what}", Lines(text).position(error.start)) from None
+        size = check_characters(text)
     if size > limits.size:
         message = f"the text has more than {limits.size:,} bytes, the most that is read; send it in parts"
         raise EdnError(message, None, Code.LIMIT_EXCEEDED)

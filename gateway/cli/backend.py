@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from adalog.client.protocol import (
+from adalog.client.http.protocol import (
     EVENT_STREAM,
     GRAPHQL_JSON,
     Answer,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from adalog.client.protocol import data_of
+from adalog.client.http.protocol import data_of
 from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.gateway.cli.backend import LocalBackend, RemoteBackend

@@ -14,7 +14,7 @@ from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, invalid_argument, quoted, unavailable
 from adalog.gateway.cli.backend import Backend, LocalBackend
 from adalog.gateway.cli.output.console import err, out
-from adalog.gateway.cli.output.formats import ResultTable, ShownWarning
+from adalog.gateway.cli.output.formats import ResultTable, ShownWarning, TableHints
 from adalog.gateway.settings.config import Settings, names
 from adalog.gateway.settings.location import shown_data
 from adalog.gateway.settings.sources import SettingsRead, secret_names
@@ -73,6 +73,7 @@ _DRY_REVERT = f"""query ($revert: Long!, $whole: Boolean!) {{ report: dryRun(rev
   }}
 }}"""
 
+_HINTS = TableHints()
 _ATTRIBUTE_COLUMNS = {
     "ident": "keyword",
     "type": "keyword",
@@ -176,7 +177,9 @@ def run_pull(backend: Backend, variables: Mapping[str, Any], form: str) -> tuple
     return found if form == "json" else [decode(each) for each in found], warnings
 
 
-def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> ResultTable:
+def run_attributes(
+    backend: Backend, prefix: str, form: str, *, own: bool, hints: TableHints = _HINTS
+) -> ResultTable:
     """The attributes whose ident begins with `prefix`. `own`: also those that adalog itself declares, unless the
     prefix asks for them."""
     prefix = prefix.removeprefix(":")
@@ -203,7 +206,8 @@ def run_attributes(backend: Backend, prefix: str, form: str, *, own: bool) -> Re
         rows=rows,
         value=value,
         summary="1 attribute" if len(rows) == 1 else f"{len(rows):,} attributes",
-        notes=[f"{hidden} of adalog's own, :db/…, are not listed; --all lists them"] if hidden else [],
+        notes=[f"{hidden} of adalog's own, :db/…, are not listed; {hints.attributes}"] if hidden else [],
+        hints=hints,
     )
 
 

@@ -40,6 +40,15 @@ class ShownWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class TableHints:
+    """How one sees what a table leaves out: values that are cut, rows, and attributes of adalog's own."""
+
+    values: str = "--format expanded shows all"
+    rows: str = "--show 0 shows all"
+    attributes: str = "--all lists them"
+
+
+@dataclass(frozen=True, slots=True)
 class ResultTable:
     """A query's answer: its columns' names and types, its rows, and the value in the find spec's shape. Everything
     is an EDN value, except that for JSON `value` is plain JSON already. `notes`: what else to say below a table.
@@ -52,6 +61,7 @@ class ResultTable:
     summary: str
     notes: Sequence[str] = ()
     warnings: Sequence[ShownWarning] = ()
+    hints: TableHints = TableHints()
 
 
 def print_table(relation: ResultTable, console: Terminal, show: int | None, *, expanded: bool = False) -> None:
@@ -81,11 +91,10 @@ def print_table(relation: ResultTable, console: Terminal, show: int | None, *, e
         console.out("\n".join(layout.lines), highlight=False)
     if layout.where:
         values = "1 value" if layout.cut == 1 else f"{layout.cut:,} values" if layout.cut else "names"
-        notes.append(
-            f"{values} cut to fit in {room} characters, in {', '.join(layout.where)}; --format expanded shows all"
-        )
+        where = ", ".join(layout.where)
+        notes.append(f"{values} cut to fit in {room} characters, in {where}; {relation.hints.values}")
     if len(shown) < len(relation.rows):
-        notes.append(f"the first {len(shown):,} of {len(relation.rows):,} rows; --show 0 shows all")
+        notes.append(f"the first {len(shown):,} of {len(relation.rows):,} rows; {relation.hints.rows}")
     for note in [*notes, *relation.notes, relation.summary]:
         console.tell(note, "dim")
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
 import click
@@ -19,16 +20,20 @@ from adalog.gateway.cli.exits import exit_code
 from adalog.gateway.cli.live import Printer, followed, replayed
 from adalog.gateway.cli.output import formats
 from adalog.gateway.cli.output.console import err, out
-from adalog.gateway.cli.output.formats import ResultTable
+from adalog.gateway.cli.output.formats import ResultTable, TableHints
 from adalog.gateway.cli.output.texts import Text
 from adalog.gateway.cli.printing import print_entities, print_relation, print_warnings, say
 from adalog.gateway.cli.shell.statements import Statement, forms, is_whole, statements
+from adalog.schema.arguments.basis import read_instant
 from adalog.schema.writing.encoding import Encoding, encode
 
 _NONE: Final = "none"
 _SWITCH: Final = {"on": True, "off": False}
 # Files that may name each other by :source.
 _DEEPEST: Final = 16
+# Characters of a line of help, on a terminal however narrow.
+_NARROWEST_HELP: Final = 24
+_HINTS: Final = TableHints(":expanded on shows all", ":save FILE writes all", ":describe db lists them")
 # Seconds for which the server of a live query may be gone.
 _AWAY: Final = 300.0
 
@@ -134,7 +139,8 @@ class ShellSession:
             print_entities([row[0] for row in answer.rows], "text")
             say(answer.summary)
         else:
-            print_relation(replace(answer, warnings=()), "expanded" if self.expanded else "table", None)
+            shown = replace(answer, warnings=(), hints=_HINTS)
+            print_relation(shown, "expanded" if self.expanded else "table", None)
 
     def _transact(self, text: str) -> None:
         variables = {"tx": text, "expectedBasisT": None, "idempotencyKey": None}
@@ -157,9 +163,13 @@ class ShellSession:
         """Lists the commands."""
         width = max(len(f"{name} {each.wants}") for name, each in COMMANDS.items())
         out.tell("A query, or transaction data in [ ], runs when its brackets are closed. Commands:")
+        room = None if out.room is None else max(out.room - width - 4, _NARROWEST_HELP)
         for name, each in COMMANDS.items():
             said = (each.run.__doc__ or "").split("\n")[0]
-            out.tell(f"  {f'{name} {each.wants}':<{width}}  {said}")
+            first, *more = [said] if room is None else wrap(said, room)
+            out.tell(f"  {f'{name} {each.wants}':<{width}}  {first}")
+            for line in more:
+                out.tell(f"{'':<{width + 4}}{line}")
 
     def explain(self, rest: str) -> None:
         """Shows the plan of a query, or of the last one; with `analyze` runs it too."""
@@ -201,11 +211,13 @@ class ShellSession:
 
     def describe(self, rest: str) -> None:
         """Lists the attributes, or those that begin with a prefix."""
-        relation = requests.run_attributes(self.backend, rest.strip(), "table", own=False)
+        relation = requests.run_attributes(self.backend, rest.strip(), "table", own=False, hints=_HINTS)
         self.show(lambda: print_relation(relation, "expanded" if self.expanded else "table", None))
 
     def live(self, rest: str) -> None:
         """Shows the rows of a query and then each change, until Ctrl-C; of a folder what there is."""
+        if not rest.strip():
+            raise invalid_argument(":live takes a query")
         printer = Printer("table", out, say, None, print_warnings)
         args = list(self.reading.args) or None
         variables = {"query": rest, "args": None, "argsEdn": args, "fromT": None, "as": printer.encoding}
@@ -218,11 +230,11 @@ class ShellSession:
 
     def as_of(self, rest: str) -> None:
         """Reads as of a transaction's number or an instant from now on; none: the newest state."""
-        self.reading = replace(self.reading, as_of=_value(rest, ":as-of", "a transaction's number, an instant"))
+        self.reading = replace(self.reading, as_of=_moment(rest, ":as-of"))
 
     def since(self, rest: str) -> None:
         """Reads only what was asserted after a transaction or an instant; none: everything."""
-        self.reading = replace(self.reading, since=_value(rest, ":since", "a transaction's number, an instant"))
+        self.reading = replace(self.reading, since=_moment(rest, ":since"))
 
     def history(self, rest: str) -> None:
         """Reads all that was ever asserted or retracted: on or off."""
@@ -315,6 +327,13 @@ def _value(rest: str, command: str, what: str) -> str | None:
     if not text:
         raise invalid_argument(f"{command} takes {what}, or {_NONE}")
     return None if text == _NONE else text
+
+
+def _moment(rest: str, command: str) -> str | None:
+    text = _value(rest, command, "a transaction's number, an instant")
+    if text is not None and not text.lstrip("-").isdigit():
+        read_instant(text, command)
+    return text
 
 
 def _switch(rest: str, command: str) -> bool:

@@ -242,6 +242,10 @@ def test_users(db: adalog.Connection) -> None:
     assert ada.why(TITLES, row=["x"]).holds
     assert not bob.why(TITLES, row=["x"]).holds
     assert not ada.as_of(1).q(TITLES)
+    both = "[:find [?t ...] :in $ $old :where [?i :issue/title ?t] [$old ?i :issue/title ?t] [$old ?i ?a _]]"
+    assert ada.q(both, ada.as_of(2)).value == ada.q(both, db.as_of(2)).value == ["x"]
+    assert not bob.q(both, bob.as_of(2))
+    assert refused(ada.q, both, bob.as_of(2)).code == refused(db.q, both, ada.as_of(2)).code == "ARG_INVALID"
     assert sorted(ada.with_([{"issue/title": "y"}]).q(TITLES).value) == ["x", "y"]
 
 

@@ -28,7 +28,7 @@ with adalog.connect(sys.argv[2]) as db, db.live("[:find ?x :where [_ :n/x ?x]]")
     assert len(db.attributes()) > 1
     assert db.datoms("aevt", "n/x")
     assert db.as_user({"sub": "ada"}, roles=["member"]).q("[:find ?x :where [_ :n/x ?x]]").rows
-import adalog.client.remote, adalog.client.asynchronous
+import adalog.client.http.remote, adalog.client.asynchronous
 """
 _MISSING = """
 try:

@@ -21,6 +21,7 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from adalog.gateway.cli.output import console
 from adalog.gateway.cli.shell.completion import EdnCompleter
 from adalog.gateway.cli.shell.statements import forms, indentation, is_whole, statements
 from tests.gateway.cli.command_line import adalog, command, environ
@@ -154,7 +155,9 @@ def test_a_pipe(tmp_path: Path) -> None:
         ("[:find ?n\n :where [(nope ?n)]]", "there is no built-in nope"),
         ("[:find ?n", "is never closed"),
         (":as-of", ":as-of takes a transaction's number, an instant, or none"),
-        (":as-of soon\n" + NAMES, "soon"),
+        (":as-of soon", ":as-of 'soon' is no instant"),
+        (":since 2024-99-01", ":since '2024-99-01' is no instant"),
+        (":live", ":live takes a query"),
         (":history maybe", ":history takes on or off"),
         (":nope", "there is no command :nope; :help lists them"),
         (":explain", ":explain explains the last query"),
@@ -218,6 +221,20 @@ def test_a_server_is_asked_in_the_same_way(address: str) -> None:
     assert done.exit_code == 0, done.output
     assert "Zoe" in done.stdout
     assert ":person/name" in done.stdout
+
+
+def test_hints_name_what_the_shell_has(folder: str) -> None:
+    done = adalog("repl", "--data", folder, stdin=":describe\n")
+    assert "not listed; :describe db lists them" in done.stdout + done.stderr
+    assert ":db/ident" in adalog("repl", "--data", folder, stdin=":describe db\n").stdout
+
+
+def test_help_keeps_its_columns_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    monkeypatch.setattr(console.Terminal, "room", 60)
+    lines = adalog("repl", "--data", folder, stdin=":help\n").stdout.splitlines()
+    start = lines[1].index("Shows")
+    assert all(len(line) <= 60 for line in lines[1:])
+    assert all(line[start - 1] == " " and line[start] != " " for line in lines[1:])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import base64
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
-from uuid import UUID
 
 import httpx
 import orjson
 import pyarrow as pa
 
-from adalog.client.cancellable import cancellable_request, watch_connections
+from adalog.client.arrow_answer import ArrowAnswer
 from adalog.client.given import Moment, TransactionText, User
-from adalog.client.progress import Show, StageProgress, told
-from adalog.client.protocol import (
+from adalog.client.http.cancellable import cancellable_request, watch_connections
+from adalog.client.http.documents import (
+    ATTRIBUTES,
+    DATOMS,
+    EXPLAIN,
+    LIVE,
+    NEWEST,
+    PULL,
+    PULL_MANY,
+    REVERT,
+    TRANSACT,
+    TRANSACT_AS,
+    TRANSACT_JSON,
+    WHY,
+    Q,
+)
+from adalog.client.http.following import RemoteChanges
+from adalog.client.http.protocol import (
     ARROW,
     ARROW_BYTES,
     EVENT_STREAM,
@@ -32,85 +46,30 @@ from adalog.client.protocol import (
     reads_certificates,
     request_body,
 )
+from adalog.client.progress import Show, StageProgress, told
 from adalog.client.result import (
     Attribute,
-    Change,
     Column,
     Datom,
     Explanation,
     ExportReport,
     ImportReport,
-    LiveChanges,
     Reason,
     Result,
     ResultList,
     ResultWarning,
     TxReport,
 )
-from adalog.client.values import Keyword, column_of, from_edn, from_pulled
-from adalog.datalog import edn, values
+from adalog.client.values import Keyword, from_edn, from_pulled
+from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.datalog.extras import require
-from adalog.schema.writing.arrow import METADATA, TEXTS
 from adalog.schema.writing.encoding import Encoding, decode, encode, iso
 
-_WARNINGS: Final = "warnings { code message line column }"
-_READ: Final = "$basis: BasisInput, $with: EDN, $withArgs: JSON, $timeoutMs: Int"
-_READING: Final = "basis: $basis, with: $with, withArgs: $withArgs, timeoutMs: $timeoutMs"
-_Q: Final = f"""query ($query: EDN!, $args: [JSON!], {_READ}, $as: AsInput) {{
-  q(query: $query, args: $args, {_READING}, as: $as) {{ arrow basisT {_WARNINGS} }}
-}}"""
-_EXPLAIN: Final = f"""query ($query: EDN!, $args: [JSON!], {_READ}, $as: AsInput, $analyze: Boolean) {{
-  explain(query: $query, args: $args, {_READING}, as: $as, analyze: $analyze) {{ text plan {_WARNINGS} }}
-}}"""
-_WHY: Final = f"""query ($query: EDN!, $args: [JSON!], $row: [JSON]!, {_READ}, $as: AsInput) {{
-  why(query: $query, args: $args, row: $row, {_READING}, as: $as)
-}}"""
-_PULL: Final = f"""query ($pattern: EDN!, $eid: EDN!, {_READ}, $as: AsInput) {{
-  pull(pattern: $pattern, eid: $eid, {_READING}, as: $as, encoding: TAGGED)
-}}"""
-_PULL_MANY: Final = f"""query ($pattern: EDN!, $eids: [EDN!]!, {_READ}, $as: AsInput) {{
-  pullMany(pattern: $pattern, eids: $eids, {_READING}, as: $as, encoding: TAGGED)
-}}"""
-_DATOMS: Final = f"""query ($index: Index!, $components: [EDN!], $first: Int, $after: String, {_READ},
-    $as: AsInput) {{
-  datoms(index: $index, components: $components, first: $first, after: $after, {_READING}, as: $as,
-      encoding: TAGGED) {{
-    datoms {{ e a v t added }} pageInfo {{ hasNextPage endCursor }}
-  }}
-}}"""
-_ATTRIBUTES: Final = """query ($as: AsInput) {
-  attributes(as: $as) { ident valueType cardinality unique isComponent doc datomCount }
-}"""
-_NEWEST: Final = "{ database { basisT } }"
-_REPORT: Final = f"t basisBefore txInstant tempids datoms {{ e a v t added }} {_WARNINGS}"
-_CONDITIONS: Final = "expectedBasisT: $expectedBasisT, idempotencyKey: $idempotencyKey, encoding: TAGGED"
-# Without `as` a server has a shorter way for it.
-_TRANSACT: Final = f"""mutation ($tx: EDN!, $args: JSON, $expectedBasisT: Long, $idempotencyKey: String) {{
-  transact(tx: $tx, args: $args, {_CONDITIONS}) {{ {_REPORT} }}
-}}"""
-_TRANSACT_AS: Final = f"""mutation ($tx: EDN!, $args: JSON, $expectedBasisT: Long, $idempotencyKey: String,
-    $as: AsInput) {{
-  transact(tx: $tx, args: $args, {_CONDITIONS}, as: $as) {{ {_REPORT} }}
-}}"""
-_TRANSACT_JSON: Final = f"""mutation ($tx: [JSON!]!, $expectedBasisT: Long, $idempotencyKey: String,
-    $as: AsInput) {{
-  transactJson(tx: $tx, {_CONDITIONS}, as: $as) {{ {_REPORT} }}
-}}"""
-_REVERT: Final = f"""mutation ($t: Long!, $expectedBasisT: Long, $idempotencyKey: String, $as: AsInput) {{
-  revert(t: $t, {_CONDITIONS}, as: $as) {{ {_REPORT} }}
-}}"""
-_LIVE: Final = """subscription ($query: EDN!, $args: [JSON!], $resume: String, $fromT: Long, $as: AsInput) {
-  live(query: $query, args: $args, resume: $resume, fromT: $fromT, encoding: TAGGED, as: $as) {
-    kind basisT resume columns { name type } rows added retracted last reason
-  }
-}"""
 _PAGE: Final = 10_000
 # A server says something of a stream more often than this, if only that it is there.
 _SILENCE: Final = 90.0
 _JOB_SILENCE: Final = 120.0
-# How long a server may be gone before a live query gives up, and the seconds before it is asked again.
-_AWAY, _FIRST_WAIT, _LONGEST_WAIT = 60.0, 0.25, 8.0
 
 
 class RemoteBackend:
@@ -124,7 +83,12 @@ class RemoteBackend:
             if not token.isascii() or not token.isprintable():
                 raise AdalogError(Code.UNAUTHENTICATED, "the token holds characters that no token has")
             headers["Authorization"] = f"Bearer {token}"
-        url = httpx.URL(self._url)
+        try:
+            url = httpx.URL(self._url)
+        except httpx.InvalidURL as error:
+            raise invalid_argument(f"{place!r} is no address of a server: {error}") from None
+        if not url.host:
+            raise invalid_argument(f"{place!r} names no server, as http://127.0.0.1:8080 does")
         if is_near(url.host):
             # Compression would take longer than the way.
             headers["Accept-Encoding"] = "identity"
@@ -138,16 +102,17 @@ class RemoteBackend:
         self._http.close()
 
     def newest(self) -> int:
-        return self._saw(int(self._ask(_NEWEST, {})["database"]["basisT"]))
+        return self._saw(int(self._ask(NEWEST, {})["database"]["basisT"]))
 
     # Reads
 
     def query(self, moment: Moment, query: str, args: Sequence[Any], timeout_ms: int | None) -> Result:
         variables = {"query": query, "args": _arguments(args), **_moment(moment), "timeoutMs": timeout_ms}
-        data, stream = self._ask_for_rows(_Q, variables)
+        data, stream = self._ask_for_rows(Q, variables)
         found = data["q"]
         stream = base64.b64decode(found["arrow"]) if stream is None else stream
-        answer = ArrowAnswer(stream, _warnings(found["warnings"]))
+        with pa.ipc.open_stream(stream) as reader:
+            answer = ArrowAnswer(reader.read_all(), _warnings(found["warnings"]))
         about, t = answer.about, self._saw(int(found["basisT"]))
         names = answer.shown.column_names
         columns = tuple(Column(name, kind) for name, kind in zip(names, about["types"], strict=True))
@@ -156,14 +121,14 @@ class RemoteBackend:
 
     def explain(self, moment: Moment, query: str, args: Sequence[Any], *, analyze: bool) -> Explanation:
         variables = {"query": query, "args": _arguments(args), **_moment(moment), "analyze": analyze}
-        found = self._ask(_EXPLAIN, variables)["explain"]
+        found = self._ask(EXPLAIN, variables)["explain"]
         return Explanation(found["text"], found["plan"], _warnings(found["warnings"]))
 
     def why(
         self, moment: Moment, query: str, args: Sequence[Any], row: Sequence[Any], timeout_ms: int | None
     ) -> Reason:
         variables = {"query": query, "args": _arguments(args), **_moment(moment), "timeoutMs": timeout_ms}
-        found = self._ask(_WHY, variables | {"row": [encode(each, Encoding.TAGGED) for each in row]})["why"]
+        found = self._ask(WHY, variables | {"row": [encode(each, Encoding.TAGGED) for each in row]})["why"]
         return Reason(found["holds"], found)
 
     def pull(
@@ -171,10 +136,10 @@ class RemoteBackend:
     ) -> ResultList[Any]:
         variables = {"pattern": pattern, **_moment(moment), "timeoutMs": timeout_ms}
         if name == "eid":
-            data, warnings = self._ask_warned(_PULL, variables | {"eid": entities[0]})
+            data, warnings = self._ask_warned(PULL, variables | {"eid": entities[0]})
             found = [data["pull"]]
         else:
-            data, warnings = self._ask_warned(_PULL_MANY, variables | {"eids": list(entities)})
+            data, warnings = self._ask_warned(PULL_MANY, variables | {"eids": list(entities)})
             found = data["pullMany"]
         return ResultList((from_pulled(decode(each)) for each in found), warnings)
 
@@ -185,7 +150,7 @@ class RemoteBackend:
         warnings: list[ResultWarning] | None = None
         while True:
             first = _PAGE if limit is None else min(_PAGE, limit - len(found))
-            data, told = self._ask_warned(_DATOMS, variables | {"first": first})
+            data, told = self._ask_warned(DATOMS, variables | {"first": first})
             page, warnings = data["datoms"], told if warnings is None else warnings
             found += _datoms(page["datoms"])
             if not page["pageInfo"]["hasNextPage"] or len(found) == limit:
@@ -203,7 +168,7 @@ class RemoteBackend:
                 each["doc"],
                 int(each["datomCount"]),
             )
-            for each in self._ask(_ATTRIBUTES, {"as": _as(user)})["attributes"]
+            for each in self._ask(ATTRIBUTES, {"as": _as(user)})["attributes"]
         ]
 
     # Writing and following
@@ -220,10 +185,10 @@ class RemoteBackend:
             variables["as"] = _as(user)
         if isinstance(tx, tuple):
             forms = [encode(form, Encoding.TAGGED) for form in tx]
-            report = self._ask(_TRANSACT_JSON, variables | {"tx": forms}, writes=True)["transactJson"]
+            report = self._ask(TRANSACT_JSON, variables | {"tx": forms}, writes=True)["transactJson"]
         else:
             given = {"tx": tx.text, "args": _values(tx)}
-            document = _TRANSACT if user is None else _TRANSACT_AS
+            document = TRANSACT if user is None else TRANSACT_AS
             report = self._ask(document, variables | given, writes=True)["transact"]
         return self._reported(report)
 
@@ -231,7 +196,7 @@ class RemoteBackend:
         self, t: int, expected_basis_t: int | None, idempotency_key: str | None, user: User | None
     ) -> TxReport:
         variables = {"t": t, "expectedBasisT": expected_basis_t, "idempotencyKey": idempotency_key, "as": _as(user)}
-        return self._reported(self._ask(_REVERT, variables, writes=True)["revert"])
+        return self._reported(self._ask(REVERT, variables, writes=True)["revert"])
 
     def _reported(self, report: Mapping[str, Any]) -> TxReport:
         warnings = _warnings(report["warnings"])
@@ -314,7 +279,7 @@ class RemoteBackend:
             request = self._http.build_request(
                 "POST",
                 self._url,
-                content=request_body(_LIVE, variables, extensions),
+                content=request_body(LIVE, variables, extensions),
                 headers={"Accept": EVENT_STREAM},
                 timeout=httpx.Timeout(10, read=_SILENCE),
             )
@@ -389,129 +354,14 @@ class RemoteBackend:
         return t
 
 
-class ArrowAnswer:
-    """As of `Answer`: columns that came as an Arrow stream."""
-
-    def __init__(self, stream: bytes, warnings: list[ResultWarning]) -> None:
-        with pa.ipc.open_stream(stream) as reader:
-            table = reader.read_all()
-        self._table = table
-        self._warnings = warnings
-        self.about = orjson.loads(table.schema.metadata[METADATA])
-        self.shown = table.select(list(range(len(self.about["types"])))).replace_schema_metadata()
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    def values(self, column: int) -> Sequence[Any]:
-        tagged, kind = self.about["tagged"][column], self.about["types"][column]
-        chunks = self._table.column(column if tagged is None else tagged).chunks
-        found: list[Any] = []
-        for chunk in chunks:
-            if not isinstance(chunk, pa.DictionaryArray):
-                found += _read(chunk.to_pylist(), kind, tagged is not None)
-                continue
-            distinct = _read(chunk.dictionary.to_pylist(), kind, tagged is not None)
-            found += [None if place is None else distinct[place] for place in chunk.indices.to_pylist()]
-        return found
-
-    def table(self) -> Any:
-        return self.shown
-
-    def warnings(self) -> list[ResultWarning]:
-        return self._warnings
-
-
-def _read(given: list[Any], kind: str, tagged: bool) -> list[Any]:
-    if tagged:
-        return [None if each is None else decode(orjson.loads(each)) for each in given]
-    read = _READERS.get(kind)
-    return given if read is None else [None if each is None else read(each) for each in given]
-
-
-_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "keyword": lambda text: values.Keyword(text[1:]),
-    "uuid": UUID,
-    "uri": values.Uri,
-    "instant": lambda moment: moment.replace(tzinfo=UTC),
-}
-assert TEXTS - {"string"} <= _READERS.keys()
-
-
-class RemoteChanges(LiveChanges):
-    """The events of a stream; a stream that breaks off is resumed after its last event."""
-
-    def __init__(self, query: str, backend: RemoteBackend, variables: Mapping[str, Any]) -> None:
-        super().__init__(query)
-        self._backend = backend
-        self._variables = dict(variables)
-        self._response: httpx.Response | None = None
-        self._events = self._begin()
-        # The first event, so that what is wrong with the query is raised where it is asked.
-        self._first: Change | None = self._received()
-
-    def _begin(self) -> Iterator[httpx.Response | Answer]:
-        events = self._backend.events(self._variables)
-        response = next(events)
-        assert isinstance(response, httpx.Response)
-        self._response = response
-        return events
-
-    def _next(self) -> Change:
-        first, self._first = self._first, None
-        return self._received() if first is None else first
-
-    def _received(self) -> Change:
-        wait, until = _FIRST_WAIT, time.monotonic() + _AWAY
-        while not self._closed.is_set():
-            try:
-                if self._response is None:
-                    self._events = self._begin()
-                event = next(self._events)
-            except AdalogError as error:
-                if self._closed.is_set():
-                    break
-                began = self._variables.get("resume") is not None
-                if not began or error.code is not Code.BACKEND_UNAVAILABLE or time.monotonic() > until:
-                    raise
-                self._response = None
-                self._closed.wait(wait)
-                wait = min(2 * wait, _LONGEST_WAIT)
-                continue
-            assert isinstance(event, dict)
-            self._variables |= {"resume": event["resume"], "fromT": None}
-            if event["kind"] != "PROGRESS":
-                return _change(event)
-        raise StopIteration
-
-    def _end(self) -> None:
-        if self._response is not None:
-            self._response.close()
-
-
-def _change(event: Answer) -> Change:
-    columns = event["columns"]
-    return Change(
-        event["kind"],
-        int(event["basisT"]),
-        event["resume"],
-        _rows(event["rows"] if event["rows"] is not None else event["added"]),
-        _rows(event["retracted"]),
-        None if columns is None else tuple(Column(each["name"], each["type"]) for each in columns),
-        event["last"],
-        event["reason"],
-    )
-
-
-def _rows(rows: Sequence[Any] | None) -> list[tuple[Any, ...]]:
-    return [tuple(column_of(decode(row), "any")) for row in rows or ()]
-
-
 def _arguments(args: Sequence[Any]) -> list[Any]:
     return [{"#basis": _basis(each, source=True)} if isinstance(each, Moment) else _argument(each) for each in args]
 
 
 def _argument(value: Any) -> Any:
+    if value is None:
+        # GraphQL has no null in a list of JSON!.
+        return {"#edn": "nil"}
     encoded = encode(value, Encoding.TAGGED)
     if isinstance(encoded, dict) and encoded.keys() == {"basis"}:
         # A map of the caller's, and no basis.

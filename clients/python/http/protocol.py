@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code, Position, invalid_argument
 
 GRAPHQL_JSON = "application/graphql-response+json"
@@ -30,6 +31,10 @@ def json_bytes(variables: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(variables)
     except orjson.JSONEncodeError as error:
+        for text in variables.values():
+            if isinstance(text, str):
+                # Half of a surrogate pair: refused with its place.
+                edn.check_characters(text)
         raise invalid_argument(f"the request cannot be written as JSON: {error}") from None
 
 

@@ -1,0 +1,1 @@
+"""The library's way to a served adalog: GraphQL over HTTP."""

@@ -147,11 +147,11 @@ class Answering:
         given = asked.given(context)
         try:
             with tracing.span("graphql.execute", _about(asked)):
-                transaction = self.operations.transaction(given)
-                if transaction is not None:
-                    answer = await self._unless_cut(transaction)
+                alone = self.operations.alone(given)
+                if alone is not None and asked.writes:
+                    answer = await self._unless_cut(alone)
                 else:
-                    run = asyncio.ensure_future(self.operations.run(given))
+                    run = asyncio.ensure_future(alone or self.operations.run(given))
                     answer = await self._unless_stopped(run, gone, asked.writes)
         except StoppedError:
             for field in asked.fields:

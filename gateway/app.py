@@ -42,6 +42,7 @@ from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
+from adalog.gateway.protocols.direct import DirectRequests
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
 from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.protocols.schema_text import SchemaText
@@ -146,6 +147,9 @@ def create_app(
         ],
         exception_handlers={404: _misdirected, 405: _misdirected, Exception: _failed},
     )
+    if not settings.trusted_proxies:
+        # A proxy may speak for clients of other addresses.
+        wire.direct = DirectRequests(graphql, Guard(app, settings))
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
     app.state.imports, app.state.backups, app.state.surfaces = imports, backups, surfaces
     return app

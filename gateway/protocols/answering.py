@@ -34,6 +34,7 @@ from adalog.schema.documents.preparation import PreparedDocument
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal
+from adalog.schema.request.first_step import FirstStep
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
@@ -106,12 +107,14 @@ class Answering:
     log_requests: bool
     _requests: Iterator[int] = field(default_factory=lambda: count(1))
 
-    def introduce(self, principal: Principal, scope: Scope) -> None:
+    def introduce(self, principal: Principal, scope: Scope) -> Client:
         """Tells the present task, and the work that answers it, which client asks."""
         identity = None if principal is ANYONE else principal.identity
         name = address_of(scope) if identity is None else identity.name
         meter = None if self.buckets is None else self.buckets.of(name)
-        ASKING.set(Client(name, next(self._requests), meter, request_id(scope), identity, sender(scope)))
+        client = Client(name, next(self._requests), meter, request_id(scope), identity, sender(scope))
+        ASKING.set(client)
+        return client
 
     def sees_alike(self, one: Principal, other: Principal) -> bool:
         """Whether two tokens of one client let it see the same, whatever policies there will be."""
@@ -150,8 +153,10 @@ class Answering:
                 alone = self.operations.alone(given)
                 if alone is not None and asked.writes:
                     answer = await self._unless_cut(alone)
+                elif alone is not None:
+                    answer = await self._unless_stopped_at_once(alone, gone)
                 else:
-                    run = asyncio.ensure_future(alone or self.operations.run(given))
+                    run = asyncio.ensure_future(self.operations.run(given))
                     answer = await self._unless_stopped(run, gone, asked.writes)
         except StoppedError:
             for field in asked.fields:
@@ -199,6 +204,14 @@ class Answering:
             if not self.stop.has_begun:
                 raise
             raise StoppedError(_CUT) from None
+
+    async def _unless_stopped_at_once(self, read: Coroutine[Any, Any, T], gone: Gone | None) -> T:
+        """As `_unless_stopped`, for what mostly waits for nothing."""
+        step = FirstStep(read)
+        if step.is_over:
+            return step.result
+        task = asyncio.get_running_loop().create_task(step.rest, context=step.context)
+        return await self._unless_stopped(task, gone, writes=False)
 
     async def _unless_stopped(self, task: asyncio.Future[T], gone: Gone | None, writes: bool) -> T:
         """The task's result. Raises StoppedError when the server stops first; what writes has until it is cut."""

@@ -70,6 +70,13 @@ class StoppedError(Exception):
         return orjson.dumps({"errors": self.errors})
 
 
+def admit() -> None:
+    """Takes what any request costs. Raises RATE_LIMITED."""
+    meter = ASKING.get().meter
+    if meter is not None:
+        meter.admit(REQUEST_UNITS)
+
+
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
     """A request whose document was read. `kind` is None where it is not clear what to run: execution says why.
@@ -127,9 +134,7 @@ class Answering:
     ) -> ReadRequest:
         """The request's document. status: as in `ReadRequest`. Raises FORBIDDEN for a mutation without the role,
         and RATE_LIMITED."""
-        meter = ASKING.get().meter
-        if meter is not None:
-            meter.admit(REQUEST_UNITS)
+        admit()
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:
@@ -162,10 +167,14 @@ class Answering:
             for field in asked.fields:
                 self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
             raise
-        self._count(answer, asked, perf_counter() - started)
-        if "q" in asked.fields:
-            self.metrics.rows(context.rows)
+        self.count(answer, asked, perf_counter() - started, context.rows)
         return answer
+
+    def count(self, answer: Answer, asked: ReadRequest, seconds: float, rows: int) -> None:
+        """Counts and logs an answer. `rows`: what its queries gave."""
+        self._count(answer, asked, seconds)
+        if "q" in asked.fields:
+            self.metrics.rows(rows)
 
     async def subscribe(
         self, asked: ReadRequest, resume: str | None = None, gone: Gone | None = None

@@ -12,9 +12,10 @@ import secrets
 from collections.abc import Mapping
 from contextlib import ExitStack
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from http import HTTPStatus
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.types import Receive, Scope
@@ -22,13 +23,16 @@ from starlette.types import Receive, Scope
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections import limits
+from adalog.gateway.connections.conditional import unchanged, validated_by
 from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard
 from adalog.gateway.connections.request_ids import HEADER, REQUEST_ID, good_id
 from adalog.gateway.protocols import negotiation
+from adalog.gateway.protocols.answering import admit
 from adalog.gateway.protocols.begun import BEGUN, BegunAnswer
 from adalog.gateway.protocols.compression import IDENTITY, LEAST_BYTES, acceptable
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
-from adalog.gateway.protocols.negotiation import AcceptedTypes, GraphQLRequest
+from adalog.gateway.protocols.negotiation import JSON, AcceptedTypes, GraphQLRequest
+from adalog.gateway.protocols.repeated import RepeatedResponse, RepeatedResponses
 from adalog.gateway.protocols.responses import HttpAnswer, response_headers
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.first_step import FirstStep
@@ -56,6 +60,7 @@ class _Head:
     accepted: AcceptedTypes
     content_type: str
     plain: int | None
+    if_none_match: bytes | None = field(compare=False)
 
 
 class DirectRequests:
@@ -66,6 +71,7 @@ class DirectRequests:
         self._answering = endpoint.answering
         self._documents = endpoint.answering.operations.documents
         self._guard = guard
+        self._repeated = RepeatedResponses(self._answering)
         self._heads: dict[tuple[Any, ...], _Head | None] = {}
 
     def answer(self, scope: Scope, body: bytes | bytearray, receive: Receive) -> tuple[bytes, bytes] | None:
@@ -74,15 +80,20 @@ class DirectRequests:
         if scope["path"] != PATH or len(body) > _BODY_BYTES or tracing.is_on() or self._answering.stop.has_begun:
             return None
         head, given_id, authorization = self._read_head(scope)
-        if head is None:
+        principal = None if head is None else self._principal(authorization)
+        if head is None or principal is None:
             return None
+        own = given_id if given_id is not None and good_id(given_id) else secrets.token_hex(8).encode()
+        asked = bytes(body) if scope["method"] == "POST" else (scope["query_string"],)
+        key = (head, principal, asked)
+        repeated = self._repeated.get(key)
+        if repeated is not None:
+            scope[REQUEST_ID] = own.decode()
+            if Context().run(self._count_repeated, repeated, principal, scope):
+                return self._again(head, repeated, own)
         request = self._request(scope, bytes(body), head)
         if request is None or not self._is_single(request.query):
             return None
-        principal = self._principal(authorization)
-        if principal is None:
-            return None
-        own = given_id if given_id is not None and good_id(given_id) else secrets.token_hex(8).encode()
         scope[REQUEST_ID] = own.decode()
         sending = ExitStack()
         context = Context()
@@ -98,10 +109,34 @@ class DirectRequests:
             begun.rest = step.rest
             return None
         begun.answer = step.result
-        response = None if begun.answer is None else self._whole(head, begun.answer, own)
-        if response is not None:
-            sending.close()
-        return response
+        response = None if begun.answer is None else self._whole(head, begun.answer)
+        if response is None:
+            return None
+        sending.close()
+        line, before, after = response
+        if begun.answer is not None and begun.answer.repeatable is not None:
+            etag = begun.answer.extra.get("ETag")
+            kept = RepeatedResponse(begun.answer.repeatable, line, before, after, etag)
+            self._repeated.put(key, kept, len(body) + len(scope["query_string"]))
+        return line, before + own + after
+
+    def _count_repeated(self, repeated: RepeatedResponse, principal: Principal, scope: Scope) -> bool:
+        """Counts a response that is sent again; whether its client may have it now."""
+        started = perf_counter()
+        try:
+            self._answering.introduce(principal, scope)
+            admit()
+        except AdalogError:
+            return False
+        self._repeated.count(repeated, perf_counter() - started)
+        return True
+
+    def _again(self, head: _Head, repeated: RepeatedResponse, own: bytes) -> tuple[bytes, bytes]:
+        if repeated.etag is not None and unchanged(head.if_none_match, repeated.etag):
+            answer = HttpAnswer(304, head.accepted.json or JSON, [], validated_by(repeated.etag))
+            line, before, after = self._rendered(answer, 0)
+            return line, before + own + after
+        return repeated.line, repeated.before + own + repeated.after
 
     def _is_single(self, text: str) -> bool:
         prepared = self._documents.kept.get(text)
@@ -168,17 +203,21 @@ class DirectRequests:
         ):
             return None
         plain = None if codings[0] == IDENTITY else LEAST_BYTES if IDENTITY in codings else 0
-        return _Head(accepted, headers.get(b"content-type", b"").decode("latin-1"), plain)
+        content_type = headers.get(b"content-type", b"").decode("latin-1")
+        return _Head(accepted, content_type, plain, headers.get(b"if-none-match"))
 
-    def _whole(self, head: _Head, answer: HttpAnswer, own: bytes) -> tuple[bytes, bytes] | None:
-        """(the first line of a response, the rest); None for one that is compressed, or sent in pieces."""
+    def _whole(self, head: _Head, answer: HttpAnswer) -> tuple[bytes, bytes, bytes] | None:
+        """(the first line of a response, the rest up to its number, what follows that); None for one that is
+        compressed, or sent in pieces."""
         size = sum(map(len, answer.body))
         if size > _BODY_BYTES or (head.plain is not None and size >= head.plain):
             return None
+        return self._rendered(answer, size)
+
+    def _rendered(self, answer: HttpAnswer, size: int) -> tuple[bytes, bytes, bytes]:
         headers = [b"%b: %b" % each for each in response_headers(answer, size, b"Accept-Encoding")]
-        body = answer.body[0] if size and len(answer.body) == 1 else b"".join(answer.body)
-        rest = b"\r\n".join([*headers, _SAFE, b"%b: %b\r\n" % (HEADER, own), body])
-        return _status_line(answer.status), rest
+        before = b"\r\n".join([*headers, _SAFE, HEADER + b": "])
+        return _status_line(answer.status), before, b"\r\n\r\n" + b"".join(answer.body)
 
 
 @lru_cache

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any, Final
+from weakref import ref
 
 import orjson
 from starlette.types import Receive, Scope, Send
@@ -42,6 +43,7 @@ from adalog.gateway.protocols.negotiation import (
     GraphQLRequest,
     OperationBatch,
 )
+from adalog.gateway.protocols.repeated import Repeatable
 from adalog.gateway.protocols.responses import Chunks, HttpAnswer, refusal, retry_header, send_answer
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
@@ -213,12 +215,14 @@ class GraphQLEndpoint:
         if file is not None and not errors:
             # Errors would not be noticed in the metadata of a file.
             return HttpAnswer(_status(answer, media), PARQUET, await _with_answer(file, body), {})
+        held = context.holds_for
+        repeatable = None if held is None else Repeatable(ref(held), asked, context.rows)
         if answer.executed and not errors and scope["method"] == "GET":
             extra = await _validated(media, body)
             if unchanged(_headers(scope).get(b"if-none-match"), extra["ETag"]):
                 return HttpAnswer(304, media, [], extra)
-            return HttpAnswer(200, media, body, extra)
-        return HttpAnswer(_status(answer, media), media, body, retry_header(retry_after(errors)))
+            return HttpAnswer(200, media, body, extra, repeatable)
+        return HttpAnswer(_status(answer, media), media, body, retry_header(retry_after(errors)), repeatable)
 
     async def _stream(
         self,

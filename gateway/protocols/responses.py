@@ -10,6 +10,7 @@ from starlette.types import Send
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.protocols.negotiation import FILES, BadRequestError
+from adalog.gateway.protocols.repeated import Repeatable
 from adalog.schema.request.errors import describe
 
 # Of what is sent at once.
@@ -46,12 +47,13 @@ def retry_header(seconds: int | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """`extra`: headers besides those that every answer has."""
+    """`extra`: headers besides those that every answer has. `repeatable`: set where it may be sent again."""
 
     status: int
     media: str
     body: Chunks
     extra: dict[str, str]
+    repeatable: Repeatable | None = None
 
 
 def response_headers(answer: HttpAnswer, size: int, vary: bytes = b"") -> list[tuple[bytes, bytes]]:

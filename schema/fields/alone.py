@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from adalog.schema.fields.types import QueryResult
     from adalog.schema.request.budget import JsonChunks
     from adalog.schema.request.context import Context
+    from adalog.store.snapshot.snapshot import Snapshot
 
 _READ: Final = frozenset({"basis", "with", "withArgs", "encoding", "timeoutMs"})
 FIELDS: Final[Mapping[str, frozenset[str]]] = {
@@ -55,6 +56,11 @@ def field_alone(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -
     return single if all(field in _RESULT_FIELDS for _, field, _ in single.shape.fields) else None
 
 
+# Of a query that any request like it asks again, and that shows nothing of how it was answered.
+_HOLDING_ARGUMENTS: Final = frozenset({"query", "args", "argsEdn", "encoding", "engine", "timeoutMs"})
+_HOLDING_FIELDS: Final = frozenset({"rows", "value", "columns", "basisT", "__typename"})
+
+
 async def answered_alone(single: SingleField, context: Context, given: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a document that is one of these fields, with its arguments."""
     return await _ANSWERS[single.field](single, context, given)
@@ -80,9 +86,19 @@ async def _query_alone(single: SingleField, context: Context, given: Mapping[str
                 fatal = described
     if fatal is not None:
         return single.nothing(*errors, fatal)
+    if not errors and given.keys() <= _HOLDING_ARGUMENTS and single.fields <= _HOLDING_FIELDS:
+        context.holds_for = _held_for(found, context)
     body: dict[str, Any] = {"errors": errors} if errors else {}
     body["data"] = {single.alias: shown}
     return body
+
+
+def _held_for(found: QueryResult, context: Context) -> Snapshot | None:
+    """The newest snapshot, where nothing else is read and the cache had the answer."""
+    question, newest = found.result.question, context.services.database.snapshot()
+    if question is None or found.result.cache != "HIT" or context.visible.guard is not None:
+        return None
+    return newest if all(each is newest for each in question.databases.values()) else None
 
 
 async def _pull_alone(single: SingleField, context: Context, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -160,6 +160,11 @@ class SingleField:
                 found[argument] = values[variable]
         return found
 
+    @property
+    def fields(self) -> frozenset[str]:
+        """What is selected of it, by the names in the schema."""
+        return frozenset() if self.shape is None else frozenset(field for _, field, _ in self.shape.fields)
+
     def failed(self, error: Exception, *path: str) -> dict[str, Any]:
         """One of the answer's errors. `path`: within the field."""
         node = self.nodes[path[0]] if path else self.node

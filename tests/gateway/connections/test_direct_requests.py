@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,9 @@ from adalog.executor.cache.settings import CacheSettings
 from adalog.gateway.app import create_app
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
+from tests.gateway.identity.signed_tokens import settings_for, token
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
+from tests.permissions import issues
 
 NAMES = "[:find ?n :where [_ :person/name ?n]]"
 Q = "query ($q: EDN!, $a: [JSON!]) { q(query: $q, args: $a) { rows basisT } }"
@@ -193,6 +196,42 @@ def test_figures_count(server: Server) -> None:
     assert answering.metrics._requests.labels("q", "OK")._value.get() == before + 1
 
 
+def test_a_repeated_response_is_that_of_the_newest_transaction(server: Server) -> None:
+    count = "[:find (count ?p) . :where [?p :person/born ?b]]"
+    document = "query ($q: EDN!) { q(query: $q) { value basisT columns { type } } }"
+    query = urlencode(
+        {"query": "query ($q: EDN!) { q(query: $q) { value } }", "variables": json.dumps({"q": count})}
+    )
+    requests = [raw("POST", [], body(document, {"q": count})), raw("GET", [], query.encode())]
+    tally = server.opened.pool.cache.tally
+    for born in range(3):
+        t = server.opened.database.transact(f"[{{:person/born {1900 + born}}}]").t
+        asked = [server.ask(request) for _ in range(5) for request in requests]
+        assert all(f'"value":{born + 2}'.encode() in each for each in asked)
+        assert all(f'"basisT":{t}'.encode() in each for each in asked[::2])
+        # Another transaction, which the cached answer does not depend on.
+        t = server.opened.database.transact('[{:person/name "another"}]').t
+        before = tally.all()["query", "hit"]
+        asked = [server.ask(request) for _ in range(5) for request in requests]
+        assert all(f'"value":{born + 2}'.encode() in each for each in asked)
+        assert all(f'"basisT":{t}'.encode() in each for each in asked[::2])
+        assert tally.all()["query", "hit"] == before + 10
+
+
+def test_a_repeated_response_that_the_client_has(server: Server) -> None:
+    query = urlencode({"query": Q, "variables": json.dumps({"q": NAMES})}).encode()
+    whole = [server.ask(raw("GET", [], query)) for _ in range(3)]
+    found = re.search(rb'etag: (W/"\w+")', whole[-1])
+    assert found is not None
+    fresh = {server.ask(raw("GET", [f"If-None-Match: {found[1].decode()}"], query)) for _ in range(3)}
+    assert len(fresh) == 1
+    answer = fresh.pop()
+    assert answer.startswith(b"HTTP/1.1 304 Not Modified\r\n")
+    assert answer.endswith(b"\r\n\r\n")
+    stale = server.ask(raw("GET", ['If-None-Match: W/"other"'], query))
+    assert stale == whole[-1]
+
+
 def test_a_token_is_needed(tmp_path: Any) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text("ada:read:" + "b822f1cd2dcfc685b47e83e3980289fd5d8e3ff3a82def24d7d1d68bb272eb32\n")
@@ -209,3 +248,26 @@ def test_a_token_is_needed(tmp_path: Any) -> None:
             ]
         app.state.surfaces.close()
     assert len(set(statuses)) == 2
+
+
+def test_what_is_repeated_is_for_those_who_may_see_it(tmp_path: Path) -> None:
+    titles = raw("POST", [], body(Q, {"q": "[:find ?t :where [_ :issue/title ?t]]"}))
+    settings = settings_for(tmp_path, port=0)
+    with gateway(settings, issues.SCHEMA, issues.DATA, cache=CacheSettings()) as opened:
+        wire = Wire(settings)
+        app = create_app(opened.database, opened.pool, settings, wire=wire)
+        with app.state.hub, served(app, settings) as address:
+            server = Server(opened, wire, address)
+
+            def seen(**claims: Any) -> list[int]:
+                line = f"Authorization: Bearer {token(**claims)}\r\nHost".encode()
+                return [server.ask(titles.replace(b"Host", line)).count(b'["') for _ in range(4)]
+
+            ann, root = {"sub": "ann", "roles": ["member", "read"]}, {"sub": "root", "roles": ["admin"]}
+            assert seen(**root) == seen(**ann) == [3] * 4
+            opened.database.transact(issues.POLICIES)
+            assert seen(**root) == [3] * 4
+            assert seen(**ann) == [2] * 4
+            assert seen(**{**ann, "sub": "bob"}) == [1] * 4
+            assert seen(**root) == [3] * 4
+        app.state.surfaces.close()

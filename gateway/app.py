@@ -44,6 +44,7 @@ from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
 from adalog.gateway.protocols.direct import DirectRequests
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
+from adalog.gateway.protocols.persisted import PersistedQueries
 from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.protocols.schema_text import SchemaText
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
@@ -112,7 +113,8 @@ def create_app(
     stop = StoppedAnswers(database, pool, hub, surfaces.changes)
     operations = Operations(schema, settings.limits, surfaces)
     buckets = _buckets(settings, metrics, workers)
-    answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
+    persisted = PersistedQueries(settings.limits.document_bytes)
+    answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests, persisted)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, page_files["explorer"], origins, settings)
     probes = _Probes(database, pool, tokens, metrics, wire, prepared, workers)

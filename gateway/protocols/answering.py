@@ -29,6 +29,7 @@ from adalog.gateway.identity.principal import ANYONE, Principal
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.negotiation import GraphQLRequest
+from adalog.gateway.protocols.persisted import PersistedQueries
 from adalog.schema.documents.operations import Answer, OperationRequest, Operations, root_fields
 from adalog.schema.documents.preparation import PreparedDocument
 from adalog.schema.live.stream import RefusedError
@@ -112,6 +113,7 @@ class Answering:
     stop: StoppedAnswers
     buckets: Buckets | None
     log_requests: bool
+    persisted: PersistedQueries
     _requests: Iterator[int] = field(default_factory=lambda: count(1))
 
     def introduce(self, principal: Principal, scope: Scope) -> Client:
@@ -133,14 +135,16 @@ class Answering:
         self, request: GraphQLRequest, principal: Principal, status: StatusOf | None = None
     ) -> ReadRequest:
         """The request's document. status: as in `ReadRequest`. Raises FORBIDDEN for a mutation without the role,
-        and RATE_LIMITED."""
+        RATE_LIMITED, and RefusedError for a hash that is not known."""
         admit()
+        request = self.persisted.of(request)
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:
             return ReadRequest(request, prepared, None, [], status, request.operation_name)
         name = None if operation.name is None else operation.name.value
         fields = root_fields(operation)
+        self.persisted.keep(request)
         asked = ReadRequest(request, prepared, operation.operation.value, fields, status, name)
         if asked.writes:
             check_write(principal)

@@ -34,7 +34,6 @@ from adalog.gateway.protocols.graphql import GraphQLEndpoint
 from adalog.gateway.protocols.negotiation import JSON, AcceptedTypes, GraphQLRequest
 from adalog.gateway.protocols.repeated import RepeatedResponse, RepeatedResponses
 from adalog.gateway.protocols.responses import HttpAnswer, response_headers
-from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.first_step import FirstStep
 
 if TYPE_CHECKING:
@@ -146,9 +145,9 @@ class DirectRequests:
         try:
             if scope["method"] == "POST":
                 read = negotiation.from_body(head.content_type, body, limits.REQUEST_VALUES)
-                return read if isinstance(read, GraphQLRequest) else None
-            return negotiation.from_url(scope["query_string"])
-        except (AdalogError, RefusedError):
+                return self._answering.persisted.known(read) if isinstance(read, GraphQLRequest) else None
+            return self._answering.persisted.known(negotiation.from_url(scope["query_string"]))
+        except AdalogError:
             # The app says so.
             return None
 

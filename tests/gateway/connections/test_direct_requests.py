@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import socket
@@ -34,6 +35,7 @@ def body(document: str, variables: Any = None, **more: Any) -> bytes:
     return json.dumps({"query": document, "variables": variables, **more}).encode()
 
 
+HASHED = {"persistedQuery": {"version": 1, "sha256Hash": hashlib.sha256(Q.encode()).hexdigest()}}
 NAMED = body(Q, {"q": NAMES})
 REQUESTS: list[tuple[str, list[str], bytes]] = [
     ("POST", [], NAMED),
@@ -76,6 +78,10 @@ REQUESTS: list[tuple[str, list[str], bytes]] = [
     ("GET", ["If-None-Match: *"], urlencode({"query": Q, "variables": json.dumps({"q": NAMES})}).encode()),
     ("GET", [], urlencode({"query": TX, "variables": json.dumps({"tx": "[]"})}).encode()),
     ("GET", [], urlencode({"query": Q, "variables": "["}).encode()),
+    ("POST", [], body(Q, {"q": NAMES}, extensions=HASHED)),
+    ("POST", [], json.dumps({"variables": {"q": NAMES}, "extensions": HASHED}).encode()),
+    ("GET", [], urlencode({"variables": json.dumps({"q": NAMES}), "extensions": json.dumps(HASHED)}).encode()),
+    ("POST", [], body(PULL, ADA, extensions=HASHED)),
     ("PUT", [], NAMED),
     ("HEAD", [], b""),
 ]

@@ -22,6 +22,7 @@ from bench import (
     gateways,
     http,
     joins,
+    light,
     live,
     packages,
     permissions,
@@ -50,6 +51,7 @@ _WIDTH: Final = 140
 # What each name measures that is not a join.
 _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "http": http.queries,
+    "light": light.requests,
     "transactions": http.transactions,
     "workers": workers.queries,
     "gateways": gateways.gateways,

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from adalog.datalog.diagnostics import Diagnostic, bounded
 from adalog.datalog.values import EdnMap
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from adalog.executor.spark.remote import SparkBackend
 
 T = TypeVar("T")
+
+# Entities whose pull may be brief.
+_FEW_ENTITIES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +112,9 @@ class ComputedAnswers:
         return self.engine.run(question, cancel)
 
     async def arun(self, question: Question) -> Result:
+        cancel = Cancel(question.deadline, text=question.text)
         return await self.turns.threaded(
-            Cancel(question.deadline, text=question.text), lambda cancel: self.engine.run(question, cancel)
+            cancel, lambda cancel: self.engine.run(question, cancel), name=question.text
         )
 
 
@@ -302,7 +307,8 @@ class Pool:
     async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
         """`pulled` on the pool's threads; cancelling the task stops it."""
         cancel = Cancel.after(request.timeout_ms, request.pattern)
-        return await self.threaded(cancel, lambda cancel: self.pulled(request, cancel))
+        name = request.pattern if len(request.entities) <= _FEW_ENTITIES else None
+        return await self.turns.threaded(cancel, partial(self.pulled, request), name=name)
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of any work as `Turns.threaded` gives it."""

@@ -42,7 +42,9 @@ from adalog.gateway.process.cursor_key import cursor_key
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.compression import Compression
+from adalog.gateway.protocols.direct import DirectRequests
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
+from adalog.gateway.protocols.persisted import PersistedQueries
 from adalog.gateway.protocols.responses import refusal_answer
 from adalog.gateway.protocols.schema_text import SchemaText
 from adalog.gateway.protocols.transport_ws import SocketEndpoint
@@ -111,7 +113,8 @@ def create_app(
     stop = StoppedAnswers(database, pool, hub, surfaces.changes)
     operations = Operations(schema, settings.limits, surfaces)
     buckets = _buckets(settings, metrics, workers)
-    answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests)
+    persisted = PersistedQueries(settings.limits.document_bytes)
+    answering = Answering(operations, services, tokens, metrics, stop, buckets, settings.log_requests, persisted)
     jobs = imports_asked_for(imports, settings), backups_asked_for(backups, settings)
     graphql = GraphQLEndpoint(answering, page_files["explorer"], origins, settings)
     probes = _Probes(database, pool, tokens, metrics, wire, prepared, workers)
@@ -146,6 +149,9 @@ def create_app(
         ],
         exception_handlers={404: _misdirected, 405: _misdirected, Exception: _failed},
     )
+    if not settings.trusted_proxies:
+        # A proxy may speak for clients of other addresses.
+        wire.direct = DirectRequests(graphql, Guard(app, settings))
     app.state.stop, app.state.wire, app.state.hub, app.state.answering = stop, wire, hub, answering
     app.state.imports, app.state.backups, app.state.surfaces = imports, backups, surfaces
     return app

@@ -147,6 +147,8 @@ class Part(Cancel):
 async def arrived(outcome: Future[Any], deadline: float | None) -> bool:
     """Whether the outcome of other threads is there, once it is or the deadline has passed; cancelling it, too, is
     an outcome. Costs a part of `asyncio.wait`, which takes the loop round twice more."""
+    if outcome.done():
+        return True
     loop = asyncio.get_running_loop()
     waiter = loop.create_future()
 

@@ -70,10 +70,14 @@ class AnswerEngine(Protocol):
 class WorkRunner(Protocol):
     """Runs work on other threads, when there is a slot; RATE_LIMITED if too many wait."""
 
-    def submit(self, cancel: Cancel, work: Callable[[Cancel], T]) -> Future[T]:
-        """The outcome as a future."""
+    def submit(
+        self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0, name: str | None = None
+    ) -> Future[T]:
+        """The outcome as a future. `name`: of work that is alike, and done at once if it was brief."""
 
-    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T]) -> T:
+    async def threaded(
+        self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0, name: str | None = None
+    ) -> T:
         """The outcome; cancelling the task stops the work."""
 
 
@@ -330,7 +334,8 @@ class _LoopDriver:
 
     async def uncached(self, question: Question) -> Result:
         engine = self.cache.engine
-        return await self.cache.turns.threaded(self.cancel, lambda cancel: engine.run(question, cancel))
+        run = partial(engine.run, question)
+        return await self.cache.turns.threaded(self.cancel, run, name=question.text)
 
     async def prepared(self, entities: int, prepare: Callable[[], _Lookup]) -> _Lookup:
         return prepare() if entities <= _INLINE_ENTITIES else await asyncio.to_thread(prepare)
@@ -384,7 +389,9 @@ class _LoopDriver:
             cache.flights.land(flight, future.result() if failure is None else failure)
 
         try:
-            future = cache.turns.submit(flight.cancel, lambda cancel: cache.computed(lookup, cancel))
+            future = cache.turns.submit(
+                flight.cancel, lambda cancel: cache.computed(lookup, cancel), name=lookup.question.text
+            )
         except AdalogError as error:
             cache.flights.land(flight, error)
             return

@@ -109,6 +109,12 @@ class FairQueue(Generic[T]):
             each.used += seconds
         self._forget(client)
 
+    def used(self, client: Client, seconds: float) -> None:
+        """Counts seconds that a client has used without a slot. One that has nothing here begins like a new one."""
+        principal = self._principals.get(client.principal)
+        if principal is not None:
+            principal.used += seconds
+
     def lead(self, one: Client, other: Client) -> int:
         """How many places the principal of one client has more than that of another."""
         return self._running(one) - self._running(other)

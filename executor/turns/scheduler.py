@@ -66,6 +66,19 @@ class Scheduler:
             evicted.refuse(self._too_many(lane))
         return ticket
 
+    def may_run_brief(self) -> bool:
+        """Whether brief work of any client would get a light slot now, and wait for nobody."""
+        with self._lock:
+            if self._closed:
+                raise stopping()
+            return not self._queues[Lane.LIGHT] and len(self._running[Lane.LIGHT]) < self._most[Lane.LIGHT]
+
+    def ran_brief(self, client: Client, seconds: float) -> None:
+        """Counts light work that another thread did at once."""
+        with self._lock:
+            self._lanes[Lane.LIGHT].started += 1
+            self._queues[Lane.LIGHT].used(client, seconds)
+
     def close(self) -> None:
         """Takes no more work; what has begun is finished."""
         with self._lock:

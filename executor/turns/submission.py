@@ -11,11 +11,12 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from adalog.datalog import tracing
-from adalog.executor.bounds.cancel import Cancel, arrived, stopping, timed_out
+from adalog.executor.bounds.cancel import Cancel, StartAgain, arrived, stopping, timed_out
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.meter import Charge
 from adalog.executor.bounds.running import RUNNING
+from adalog.executor.turns.brief_work import BRIEF_COST, BriefTurn, BriefWork
 from adalog.executor.turns.running_queries import RunningQueries
 from adalog.executor.turns.scheduler import Scheduler
 
@@ -30,6 +31,7 @@ class Turns:
         self._lock = threading.Lock()
         self._running: weakref.WeakSet[Cancel] = weakref.WeakSet()
         self.queries = RunningQueries()
+        self._brief = BriefWork()
         self._stopped = False
 
     def stop(self) -> None:
@@ -47,12 +49,14 @@ class Turns:
                 raise stopping()
             self._running.add(cancel)
 
-    def submit(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> Future[T]:
+    def submit(
+        self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0, name: str | None = None
+    ) -> Future[T]:
         """`threaded` as a future."""
         self.register(cancel)
         client = ASKING.get()
         if client.meter is None:
-            return self._submitted(cancel, work, client, cost)
+            return self._begun(cancel, work, client, cost, name)
         charge = cancel.charge = Charge(client.meter)
         charge.expect(cost)
 
@@ -64,12 +68,53 @@ class Turns:
                 charge.spend(time.perf_counter() - began - (cancel.waited - waited))
 
         try:
-            future = self._submitted(cancel, counted, client, cost)
+            future = self._begun(cancel, counted, client, cost, name)
         except BaseException:
             charge.settle()
             raise
         future.add_done_callback(lambda _: charge.settle())
         return future
+
+    def _begun(
+        self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float, name: str | None
+    ) -> Future[T]:
+        if name is None:
+            return self._submitted(cancel, work, client, cost)
+        if cost < BRIEF_COST and self._brief.knows(name) and self._scheduler.may_run_brief():
+            done = self._done_here(cancel, work, client, name)
+            if done is not None:
+                return done
+
+        def timed(cancel: Cancel) -> T:
+            began = time.thread_time()
+            outcome = work(cancel)
+            self._brief.took(name, time.thread_time() - began)
+            return outcome
+
+        return self._submitted(cancel, timed, client, cost)
+
+    def _done_here(
+        self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, name: str
+    ) -> Future[T] | None:
+        """The outcome of brief work on this thread; None where it was not brief, and is to be begun again."""
+        done: Future[T] = Future()
+        cancel.turn = BriefTurn()
+        before, began = RUNNING.set(cancel), time.thread_time()
+        try:
+            done.set_result(work(cancel))
+        except StartAgain:
+            self._brief.gave_up(name)
+            return None
+        except BaseException as failure:  # noqa: BLE001 - it is the future's
+            emptied(failure)
+            done.set_exception(failure)
+        finally:
+            RUNNING.reset(before)
+            cancel.turn = None
+        seconds = time.thread_time() - began
+        self._brief.took(name, seconds)
+        self._scheduler.ran_brief(client, seconds)
+        return done
 
     def _submitted(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float) -> Future[T]:
         context = tracing.current()
@@ -97,14 +142,17 @@ class Turns:
             self.queries.add(ticket, client)
         return ticket.future
 
-    async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
+    async def threaded(
+        self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0, name: str | None = None
+    ) -> T:
         """The outcome of `work`, run when it is its turn; cancelling the task stops it. `cost`: what is known of
-        it, in the planner's measure.
+        it, in the planner's measure. `name`: of all work that is alike; if such work was brief lately, it is done
+        on the calling thread, unless others wait. None: never.
 
         It may be begun more than once, and is to have no effect but its outcome. Raises RATE_LIMITED where too many
         wait, and TIMEOUT at the deadline of `cancel`, whatever the work does then.
         """
-        future = self.submit(cancel, work, cost)
+        future = self.submit(cancel, work, cost, name)
         try:
             there = await arrived(future, cancel.deadline)
         except asyncio.CancelledError:

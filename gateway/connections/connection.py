@@ -8,11 +8,12 @@ over (`gateway.connections.websocket`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httptools
+from starlette.types import Receive
 from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -38,6 +39,8 @@ from adalog.gateway.process.backlog import is_readable
 _MOST_FIELDS: Final = 256
 # Requests that wait for the answer to another one of the same connection.
 _MOST_AHEAD: Final = 16
+# Requests of one read that are answered before anything else is done.
+_MOST_HERE: Final = 8
 # No opening handshake has one.
 _OF_A_BODY: Final = (b"content-length", b"transfer-encoding")
 
@@ -90,6 +93,10 @@ class Connection(HttpToolsProtocol):
         self._heads = 0
         self._raw_bytes = 0
         self._taking = TakingPace(self.since)
+        # A request whose body is not read yet, and which may be answered without the app once it is.
+        self._held: tuple[RequestResponseCycle, ASGI3Application] | None = None
+        # Of what came together: requests that were answered so.
+        self._answered_here = 0
         # Of a stream of events.
         self._sender: EventSender | None = None
 
@@ -143,6 +150,7 @@ class Connection(HttpToolsProtocol):
         if self.part is RequestPart.NOTHING:
             self._begin_head()
         before = self.part, self._heads
+        self._answered_here = 0
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -154,6 +162,9 @@ class Connection(HttpToolsProtocol):
         else:
             if before == (self.part, self._heads):
                 self._count_raw(len(data))
+        if self._held is not None:
+            # The rest comes later, and the app may refuse what there is.
+            self._start_held()
 
     def _count_raw(self, size: int) -> None:
         """Counts what the parser keeps to itself: an unfinished line of the head, of a chunk or of a trailer."""
@@ -234,6 +245,8 @@ class Connection(HttpToolsProtocol):
         self.part = RequestPart.NOTHING
         self.since = self.loop.time()
         super().on_message_complete()
+        if self._held is not None:
+            self._answer_held()
 
     def _begin_head(self) -> None:
         if self.part is not RequestPart.HEAD:
@@ -347,6 +360,36 @@ class Connection(HttpToolsProtocol):
         self._running = cycle
         if self.wire.is_draining:
             cycle.keep_alive = False
+        if self.wire.direct is not None and cycle.more_body and cycle is self.cycle and cycle.keep_alive:
+            self._held = cycle, app
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _answer_held(self) -> None:
+        assert self._held is not None, "a request is held"
+        assert self.wire.direct is not None, "for it"
+        cycle = self._held[0]
+        may_answer = self._answered_here < _MOST_HERE and not self.flow.write_paused
+        if not may_answer or self.transport.is_closing() or self._is_refused:
+            self._start_held()
+            return
+        self._answered_here += 1
+        response = self.wire.direct.answer(
+            cast(MutableMapping[str, Any], cycle.scope), cycle.body, cast(Receive, cycle.receive)
+        )
+        if response is None:
+            self._start_held()
+            return
+        self._held = None
+        cycle.response_started = cycle.response_complete = True
+        line, rest = response
+        self.transport.write(line + self.wire.server_headers(self.server_state.default_headers) + rest)
+        self.on_response_complete()
+
+    def _start_held(self) -> None:
+        """Calls the app after all."""
+        assert self._held is not None, "a request is held"
+        (cycle, app), self._held = self._held, None
         super()._start_asgi_task(cycle, app)
 
     def make_room(self) -> None:

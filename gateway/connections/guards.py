@@ -68,13 +68,15 @@ class Guard:
         self.takes_addresses = not is_loopback(settings.host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "lifespan" and self.hosts is not None and not self._expected(scope):
+        if scope["type"] != "lifespan" and not self.admits(scope):
             await _misdirected(scope)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
-    def _expected(self, scope: Scope) -> bool:
-        assert self.hosts is not None
+    def admits(self, scope: Scope) -> bool:
+        """Whether a request is meant for this host."""
+        if self.hosts is None:
+            return True
         name = host_name(scope)
         return is_loopback(name) or name in self.hosts or (self.takes_addresses and is_address_of_host(name))
 

@@ -14,7 +14,8 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.gateway.connections.guards import header
 
 HEADER: Final = b"x-request-id"
-_SCOPE: Final = "adalog.request_id"
+REQUEST_ID: Final = "adalog.request_id"
+"""Where a scope has it."""
 # Any other text could be taken for a part of the log.
 _GOOD: Final = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}")
 _PROBES: Final = frozenset(["/healthz", "/readyz", "/metrics"])
@@ -22,8 +23,13 @@ _PROBES: Final = frozenset(["/healthz", "/readyz", "/metrics"])
 
 def request_id(scope: Scope) -> str:
     """The number that the request has; empty for what came past the middleware."""
-    found: str = scope.get(_SCOPE, "")
+    found: str = scope.get(REQUEST_ID, "")
     return found
+
+
+def good_id(given: bytes) -> bool:
+    """Whether a request is called what its client calls it."""
+    return _GOOD.fullmatch(given) is not None
 
 
 class RequestIds:
@@ -34,9 +40,10 @@ class RequestIds:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        given = header(scope, HEADER)
-        own = given if given is not None and _GOOD.fullmatch(given) else secrets.token_hex(8).encode()
-        scope[_SCOPE] = own.decode()
+        begun = request_id(scope)
+        given = begun.encode() if begun else header(scope, HEADER)
+        own = given if given is not None and good_id(given) else secrets.token_hex(8).encode()
+        scope[REQUEST_ID] = own.decode()
         ASKING.set(Client(id=own.decode()))
 
         with _traced(scope) as span:
@@ -58,5 +65,5 @@ def _traced(scope: Scope) -> AbstractContextManager[tracing.Span]:
     if scope["type"] == "websocket":
         return tracing.attached(parent)
     method = scope["method"] if scope["method"] in ("GET", "POST", "HEAD", "OPTIONS") else "_OTHER"
-    attributes = {"http.request.method": method, "url.path": scope["path"], "adalog.request_id": scope[_SCOPE]}
+    attributes = {"http.request.method": method, "url.path": scope["path"], "adalog.request_id": scope[REQUEST_ID]}
     return tracing.span(f"{method} {scope['path']}" if scope["path"] == "/graphql" else method, attributes, parent)

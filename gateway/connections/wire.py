@@ -9,12 +9,13 @@ import asyncio
 import ipaddress
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
 
 import orjson
+from starlette.types import Receive, Scope
 
 from adalog.datalog.errors import RETRYABLE, Code
 from adalog.executor.bounds.other_processes import NO_OTHERS
@@ -103,6 +104,14 @@ class Peer(Protocol):
         """Ends it if all that is left is for the client to take what was sent."""
 
 
+class WholeResponses(Protocol):
+    """What answers requests that need no layers of the app."""
+
+    def answer(self, scope: Scope, body: bytes | bytearray, receive: Receive) -> tuple[bytes, bytes] | None:
+        """The whole response to a request, its first line apart; None where the app has to be called. It raises
+        nothing."""
+
+
 class Wire:
     """The connections of one server and what they hold. Lives on its event loop, `start` to `stop`."""
 
@@ -120,6 +129,9 @@ class Wire:
         # Whether the server stops soon: each HTTP response is the last one of its connection.
         self.is_draining = False
         self.connections: set[Peer] = set()
+        # None where every request goes through the app.
+        self.direct: WholeResponses | None = None
+        self._server_headers: tuple[Sequence[tuple[bytes, bytes]], bytes] = ((), b"")
         # Called with the number of open connections.
         self.counted: Callable[[int], None] = lambda connections: None
         self._most_of_address = settings.connections_per_address
@@ -164,6 +176,12 @@ class Wire:
             "the requests that are being received or answered have more bytes than this server keeps of them; try "
             "again",
         )
+
+    def server_headers(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+        """The headers that the server adds to each response, of which there are others each second."""
+        if headers is not self._server_headers[0]:
+            self._server_headers = headers, b"".join([b"%b: %b\r\n" % header for header in headers])
+        return self._server_headers[1]
 
     def fit(self, descriptors: int) -> None:
         """Takes no more connections than there are descriptors for, and leaves some to the database."""

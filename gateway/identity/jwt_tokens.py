@@ -78,6 +78,13 @@ class JsonWebTokens:
         self._remember(digest, principal)
         return principal
 
+    def remembered(self, token: str) -> Principal | None:
+        """The principal of a token that was verified lately and is still good."""
+        if len(token) > MOST_BYTES:
+            return None
+        self._keys.age()
+        return self._known(hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest())
+
     async def _verified(self, token: str, algorithm: str, kid: str | None) -> dict[str, Any]:
         """The claims. Where no key is known that signed them, keys are asked for, if that was not just done."""
         keys = self._keys.fitting(algorithm, kid)

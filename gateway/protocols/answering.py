@@ -29,11 +29,13 @@ from adalog.gateway.identity.principal import ANYONE, Principal
 from adalog.gateway.observe.metrics import Metrics
 from adalog.gateway.process.shutdown import StoppedAnswers
 from adalog.gateway.protocols.negotiation import GraphQLRequest
+from adalog.gateway.protocols.persisted import PersistedQueries
 from adalog.schema.documents.operations import Answer, OperationRequest, Operations, root_fields
 from adalog.schema.documents.preparation import PreparedDocument
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal
+from adalog.schema.request.first_step import FirstStep
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
@@ -67,6 +69,13 @@ class StoppedError(Exception):
 
     def body(self) -> bytes:
         return orjson.dumps({"errors": self.errors})
+
+
+def admit() -> None:
+    """Takes what any request costs. Raises RATE_LIMITED."""
+    meter = ASKING.get().meter
+    if meter is not None:
+        meter.admit(REQUEST_UNITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +113,17 @@ class Answering:
     stop: StoppedAnswers
     buckets: Buckets | None
     log_requests: bool
+    persisted: PersistedQueries
     _requests: Iterator[int] = field(default_factory=lambda: count(1))
 
-    def introduce(self, principal: Principal, scope: Scope) -> None:
+    def introduce(self, principal: Principal, scope: Scope) -> Client:
         """Tells the present task, and the work that answers it, which client asks."""
         identity = None if principal is ANYONE else principal.identity
         name = address_of(scope) if identity is None else identity.name
         meter = None if self.buckets is None else self.buckets.of(name)
-        ASKING.set(Client(name, next(self._requests), meter, request_id(scope), identity, sender(scope)))
+        client = Client(name, next(self._requests), meter, request_id(scope), identity, sender(scope))
+        ASKING.set(client)
+        return client
 
     def sees_alike(self, one: Principal, other: Principal) -> bool:
         """Whether two tokens of one client let it see the same, whatever policies there will be."""
@@ -123,16 +135,16 @@ class Answering:
         self, request: GraphQLRequest, principal: Principal, status: StatusOf | None = None
     ) -> ReadRequest:
         """The request's document. status: as in `ReadRequest`. Raises FORBIDDEN for a mutation without the role,
-        and RATE_LIMITED."""
-        meter = ASKING.get().meter
-        if meter is not None:
-            meter.admit(REQUEST_UNITS)
+        RATE_LIMITED, and RefusedError for a hash that is not known."""
+        admit()
+        request = self.persisted.of(request)
         prepared = await self.operations.aprepare(request.query)
         operation = prepared.operation(request.operation_name)
         if operation is None or prepared.refusal:
             return ReadRequest(request, prepared, None, [], status, request.operation_name)
         name = None if operation.name is None else operation.name.value
         fields = root_fields(operation)
+        self.persisted.keep(request)
         asked = ReadRequest(request, prepared, operation.operation.value, fields, status, name)
         if asked.writes:
             check_write(principal)
@@ -147,9 +159,11 @@ class Answering:
         given = asked.given(context)
         try:
             with tracing.span("graphql.execute", _about(asked)):
-                transaction = self.operations.transaction(given)
-                if transaction is not None:
-                    answer = await self._unless_cut(transaction)
+                alone = self.operations.alone(given)
+                if alone is not None and asked.writes:
+                    answer = await self._unless_cut(alone)
+                elif alone is not None:
+                    answer = await self._unless_stopped_at_once(alone, gone)
                 else:
                     run = asyncio.ensure_future(self.operations.run(given))
                     answer = await self._unless_stopped(run, gone, asked.writes)
@@ -157,10 +171,14 @@ class Answering:
             for field in asked.fields:
                 self.metrics.answered(field, Code.BACKEND_UNAVAILABLE, perf_counter() - started)
             raise
-        self._count(answer, asked, perf_counter() - started)
-        if "q" in asked.fields:
-            self.metrics.rows(context.rows)
+        self.count(answer, asked, perf_counter() - started, context.rows)
         return answer
+
+    def count(self, answer: Answer, asked: ReadRequest, seconds: float, rows: int) -> None:
+        """Counts and logs an answer. `rows`: what its queries gave."""
+        self._count(answer, asked, seconds)
+        if "q" in asked.fields:
+            self.metrics.rows(rows)
 
     async def subscribe(
         self, asked: ReadRequest, resume: str | None = None, gone: Gone | None = None
@@ -199,6 +217,14 @@ class Answering:
             if not self.stop.has_begun:
                 raise
             raise StoppedError(_CUT) from None
+
+    async def _unless_stopped_at_once(self, read: Coroutine[Any, Any, T], gone: Gone | None) -> T:
+        """As `_unless_stopped`, for what mostly waits for nothing."""
+        step = FirstStep(read)
+        if step.is_over:
+            return step.result
+        task = asyncio.get_running_loop().create_task(step.rest, context=step.context)
+        return await self._unless_stopped(task, gone, writes=False)
 
     async def _unless_stopped(self, task: asyncio.Future[T], gone: Gone | None, writes: bool) -> T:
         """The task's result. Raises StoppedError when the server stops first; what writes has until it is cut."""

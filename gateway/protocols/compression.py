@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 IDENTITY: Final = "identity"
-# Below this compressing takes longer than the bytes that it saves, on any network but the slowest.
-_LEAST_BYTES: Final = 4096
+LEAST_BYTES: Final = 4096
+"""Below this compressing takes longer than the bytes that it saves, on any network but the slowest."""
 # From here on it would hold up other requests: some tenths of a millisecond.
 _MOST_AT_ONCE: Final = 1 << 16
 _COMMON: Final = "gzip"
@@ -222,7 +222,7 @@ class _Answer:
 
     def _is_short(self, size: int) -> bool:
         """Whether an answer is too short to gain from being compressed."""
-        return size < _LEAST_BYTES and IDENTITY in self._taken
+        return size < LEAST_BYTES and IDENTITY in self._taken
 
 
 def _refusal() -> JSONResponse:

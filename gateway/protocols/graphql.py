@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any, Final
+from weakref import ref
 
 import orjson
 from starlette.types import Receive, Scope, Send
@@ -30,6 +31,7 @@ from adalog.gateway.protocols.answering import (
     disconnected,
     retry_after,
 )
+from adalog.gateway.protocols.begun import begun_answer
 from adalog.gateway.protocols.negotiation import (
     ARROW,
     EVENTS,
@@ -41,7 +43,8 @@ from adalog.gateway.protocols.negotiation import (
     GraphQLRequest,
     OperationBatch,
 )
-from adalog.gateway.protocols.responses import Chunks, refusal, retry_header, send_answer
+from adalog.gateway.protocols.repeated import Repeatable
+from adalog.gateway.protocols.responses import Chunks, HttpAnswer, refusal, retry_header, send_answer
 from adalog.gateway.settings.config import Settings
 from adalog.gateway.settings.origins import Origins
 from adalog.schema.documents.operations import Answer
@@ -79,6 +82,13 @@ class GraphQLEndpoint:
         self.stop = answering.stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = begun_answer(scope)
+        if begun is not None:
+            with begun.sending:
+                answer = await begun.arrived()
+                if answer is not None:
+                    await send_answer(send, answer)
+            return
         accept = _headers(scope).get(b"accept", b"").decode("latin-1")
         if scope["method"] in ("GET", "HEAD") and negotiation.wants_page(accept):
             await self.explorer(scope, receive, send)
@@ -102,7 +112,7 @@ class GraphQLEndpoint:
             resume = _text(headers.get(b"last-event-id"))
             if accepted.events_first and resume == events.FINISHED:
                 # The only answer, besides a failure, after which a browser's EventSource does not come again.
-                await send_answer(send, 204, [], EVENTS, {})
+                await send_answer(send, HttpAnswer(204, EVENTS, [], {}))
                 return
             request = await self._read(scope, receive, headers)
             if isinstance(request, OperationBatch):
@@ -110,44 +120,75 @@ class GraphQLEndpoint:
                     await self._stream_all(scope, receive, send, request, principal)
                 else:
                     answers = await self._answer_all(scope, receive, request, principal, sending)
-                    await send_answer(send, 200, answers, media, {})
+                    await send_answer(send, HttpAnswer(200, media, answers, {}))
                 return
-            asked = await self.answering.read(
-                request, principal, lambda answer: 200 if accepted.events_first else _status(answer, media)
-            )
-            if asked.writes and method == "GET":
-                raise BadRequestError(
-                    405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"}
-                )
+            asked = await self._understood(scope, request, principal, accepted)
             if asked.subscribes:
                 if accepted.stream is None:
                     raise BadRequestError(406, _NO_EVENTS)
                 await self._stream(scope, receive, send, asked, principal, resume, accepted.stream)
                 return
-            status, media, body, extra = await self._answer(scope, receive, asked, accepted, sending)
-            if "ETag" in extra and unchanged(headers.get(b"if-none-match"), extra["ETag"]):
-                status, body = 304, []
-        except RefusedError as refused:
-            # Some versions of the clients that this is for read no body with another status.
-            status, body, extra = 200, [_written(refused.errors)], {}
-        except AdalogError as refused:
-            body = [_written([describe(refused)])]
-            status, extra = refusal(refused)
-            self.answering.refused(refused.code, status, scope)
-        except StoppedError as stopped:
-            # As for a refused document: a client that takes only application/json looks for errors in a 200.
-            said = [stopped.body()]
-            status, body, extra = stopped.status if media == GRAPHQL_JSON else 200, said, {}
-            if accepted.events_first:
-                status, body, media = 200, events.whole(said, again=True), EVENTS
+            answer = await self._answer(scope, receive, asked, accepted, sending)
+        except (AdalogError, RefusedError, StoppedError) as failure:
+            answer = self._failed(failure, scope, accepted)
         except ClientGoneError:
             return
         except asyncio.CancelledError:
             # While its body was still on the way.
             if not self.stop.has_begun:
                 raise
-            status, body, extra = 503, [StoppedError(stopping()).body()], {}
-        await send_answer(send, status, body, media, extra)
+            answer = HttpAnswer(503, media, [StoppedError(stopping()).body()], {})
+        await send_answer(send, answer)
+
+    async def exchange(
+        self,
+        scope: Scope,
+        receive: Receive,
+        request: GraphQLRequest,
+        principal: Principal,
+        accepted: negotiation.AcceptedTypes,
+        sending: ExitStack,
+    ) -> HttpAnswer | None:
+        """The answer to a request that is a query or a mutation; None where its client is gone."""
+        try:
+            asked = await self._understood(scope, request, principal, accepted)
+            return await self._answer(scope, receive, asked, accepted, sending)
+        except (AdalogError, RefusedError, StoppedError) as failure:
+            return self._failed(failure, scope, accepted)
+        except ClientGoneError:
+            return None
+
+    async def _understood(
+        self, scope: Scope, request: GraphQLRequest, principal: Principal, accepted: negotiation.AcceptedTypes
+    ) -> ReadRequest:
+        media = accepted.json or negotiation.JSON
+        asked = await self.answering.read(
+            request, principal, lambda answer: 200 if accepted.events_first else _status(answer, media)
+        )
+        if asked.writes and scope["method"] == "GET":
+            raise BadRequestError(405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"})
+        return asked
+
+    def _failed(
+        self,
+        failure: AdalogError | RefusedError | StoppedError,
+        scope: Scope,
+        accepted: negotiation.AcceptedTypes,
+    ) -> HttpAnswer:
+        """The answer to a request that is refused before it is run, or was not run to its end."""
+        media = accepted.json or negotiation.JSON
+        if isinstance(failure, RefusedError):
+            # Some versions of the clients that this is for read no body with another status.
+            return HttpAnswer(200, media, [_written(failure.errors)], {})
+        if isinstance(failure, AdalogError):
+            status, extra = refusal(failure)
+            self.answering.refused(failure.code, status, scope)
+            return HttpAnswer(status, media, [_written([describe(failure)])], extra)
+        # As for a refused document: a client that takes only application/json looks for errors in a 200.
+        said = [failure.body()]
+        if accepted.events_first:
+            return HttpAnswer(200, EVENTS, events.whole(said, again=True), {})
+        return HttpAnswer(failure.status if media == GRAPHQL_JSON else 200, media, said, {})
 
     async def _answer(
         self,
@@ -156,8 +197,7 @@ class GraphQLEndpoint:
         asked: ReadRequest,
         accepted: negotiation.AcceptedTypes,
         sending: ExitStack,
-    ) -> tuple[int, str, Chunks, dict[str, str]]:
-        """(the status, the media type, the body in chunks, headers)."""
+    ) -> HttpAnswer:
         context = self.answering.context(asked)
         sending.callback(context.budget.close)
         if accepted.file is not None and not accepted.events_first:
@@ -166,17 +206,23 @@ class GraphQLEndpoint:
         errors = answer.body.get("errors", ())
         body = chunks(answer)
         if accepted.events_first:
-            return 200, EVENTS, events.whole(body, again=events.worth_repeating(errors)), {}
+            return HttpAnswer(200, EVENTS, events.whole(body, again=events.worth_repeating(errors)), {})
         media = accepted.json or negotiation.JSON
         file = None if context.attachment is None else context.attachment.file
         if file is not None and accepted.file == ARROW:
-            return _status(answer, media), ARROW, file.with_answer(body), {ARROW_BYTES: str(file.nbytes)}
+            extra = {ARROW_BYTES: str(file.nbytes)}
+            return HttpAnswer(_status(answer, media), ARROW, file.with_answer(body), extra)
         if file is not None and not errors:
             # Errors would not be noticed in the metadata of a file.
-            return _status(answer, media), PARQUET, await _with_answer(file, body), {}
+            return HttpAnswer(_status(answer, media), PARQUET, await _with_answer(file, body), {})
+        held = context.holds_for
+        repeatable = None if held is None else Repeatable(ref(held), asked, context.rows)
         if answer.executed and not errors and scope["method"] == "GET":
-            return 200, media, body, await _validated(media, body)
-        return _status(answer, media), media, body, retry_header(retry_after(errors))
+            extra = await _validated(media, body)
+            if unchanged(_headers(scope).get(b"if-none-match"), extra["ETag"]):
+                return HttpAnswer(304, media, [], extra)
+            return HttpAnswer(200, media, body, extra, repeatable)
+        return HttpAnswer(_status(answer, media), media, body, retry_header(retry_after(errors)), repeatable)
 
     async def _stream(
         self,
@@ -196,7 +242,8 @@ class GraphQLEndpoint:
             if media == PARTS:
                 # As JSON, like any other refusal: Apollo Client then shows the errors as those of a result.
                 raise
-            await send_answer(send, 200, [events.DistinctFrames().failure(refused.errors)], EVENTS, {})
+            frame = events.DistinctFrames().failure(refused.errors)
+            await send_answer(send, HttpAnswer(200, EVENTS, [frame], {}))
             return
         form = parts.FORM if media == PARTS else events.FORM
         try:

@@ -5,9 +5,10 @@ https://graphql.github.io/graphql-over-http/draft/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -36,11 +37,7 @@ _PARAMETERS = (
     ("variables", dict, "a JSON object"),
     ("extensions", dict, "a JSON object"),
 )
-# What Apollo Client and urql compare: after it they send the query itself in place of its hash.
-_NOT_PERSISTED = {
-    "message": "PersistedQueryNotSupported",
-    "extensions": {"code": "PERSISTED_QUERY_NOT_SUPPORTED", "retryable": False},
-}
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 # Of an Accept header, what is looked at: browsers send some hundred characters.
 _ACCEPT = 8_000
 # Bytes from which on a search for garbage is worth putting off.
@@ -65,6 +62,8 @@ class GraphQLRequest:
     variables: dict[str, Any] | None = None
     # The newest transaction that the client has seen: nothing older is read.
     min_basis_t: int | None = None
+    # Of the document, in hexadecimal digits: SHA-256. `query` may be empty then.
+    hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +247,8 @@ def from_url(query_string: bytes) -> GraphQLRequest:
 
 def checked(content: dict[str, Any]) -> GraphQLRequest:
     """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
-    if content.get("query") is None:
-        extensions = content.get("extensions")
-        if isinstance(extensions, dict) and extensions.get("persistedQuery"):
-            raise RefusedError([_NOT_PERSISTED])
+    digest = _persisted(content.get("extensions"))
+    if content.get("query") is None and digest is None:
         given = f"; there is {', '.join(map(quoted, list(content)[:4]))}" if content else ""
         raise BadRequestError(400, f"`query` is missing: the text of a GraphQL document{given}")
     for name, kind, what in _PARAMETERS:
@@ -265,4 +262,16 @@ def checked(content: dict[str, Any]) -> GraphQLRequest:
         message = f"`extensions.minBasisT` is a transaction's number, not {quoted(seen)}"
         raise BadRequestError(400, message) from None
     operation_name, variables = content.get("operationName") or None, content.get("variables")
-    return GraphQLRequest(content["query"], operation_name, variables, min_basis_t)
+    return GraphQLRequest(content.get("query") or "", operation_name, variables, min_basis_t, digest)
+
+
+def _persisted(extensions: Any) -> str | None:
+    """The hash of `extensions.persistedQuery`, if there is one."""
+    given = extensions.get("persistedQuery") if isinstance(extensions, dict) else None
+    if not given:
+        return None
+    found = given.get("sha256Hash") if isinstance(given, dict) else None
+    if not isinstance(found, str) or not _HASH.fullmatch(found) or given.get("version") != 1:
+        message = "`extensions.persistedQuery` has the version 1, and in `sha256Hash` 64 hexadecimal digits"
+        raise BadRequestError(400, message)
+    return found

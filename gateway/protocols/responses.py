@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from starlette.responses import JSONResponse
 from starlette.types import Send
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.protocols.negotiation import FILES, BadRequestError
+from adalog.gateway.protocols.repeated import Repeatable
 from adalog.schema.request.errors import describe
 
 # Of what is sent at once.
@@ -43,14 +45,35 @@ def retry_header(seconds: int | None) -> dict[str, str]:
     return {} if seconds is None else {"Retry-After": str(seconds)}
 
 
-async def send_answer(send: Send, status: int, body: Chunks, media: str, extra: dict[str, str]) -> None:
-    about = {"cache-control": "no-store", "vary": "Accept", **{name.lower(): each for name, each in extra.items()}}
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """`extra`: headers besides those that every answer has. `repeatable`: set where it may be sent again."""
+
+    status: int
+    media: str
+    body: Chunks
+    extra: dict[str, str]
+    repeatable: Repeatable | None = None
+
+
+def response_headers(answer: HttpAnswer, size: int, vary: bytes = b"") -> list[tuple[bytes, bytes]]:
+    """The headers of an answer with a body of so many bytes. `vary`: a header by which answers differ, too."""
+    about = {"cache-control": "no-store", "vary": "Accept"}
+    about |= {name.lower(): each for name, each in answer.extra.items()}
     headers = [(name.encode(), value.encode()) for name, value in about.items()]
+    if vary:
+        headers = [(name, b"%b, %b" % (value, vary) if name == b"vary" else value) for name, value in headers]
+    if answer.status not in (204, 304):
+        charset = b"" if answer.media in FILES else b"; charset=utf-8"
+        headers.append((b"content-type", answer.media.encode() + charset))
+        headers.append((b"content-length", b"%d" % size))
+    return headers
+
+
+async def send_answer(send: Send, answer: HttpAnswer) -> None:
+    body = answer.body
     size = sum(map(len, body))
-    if status not in (204, 304):
-        headers.append((b"content-type", media.encode() + (b"" if media in FILES else b"; charset=utf-8")))
-        headers.append((b"content-length", str(size).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.start", "status": answer.status, "headers": response_headers(answer, size)})
     if size <= _PIECE_BYTES:
         await send({"type": "http.response.body", "body": b"".join(body)})
         return

@@ -45,7 +45,9 @@ from adalog.schema.documents.introspection import IntrospectionWriter
 from adalog.schema.documents.measure import only_introspects
 from adalog.schema.documents.mistakes import advised
 from adalog.schema.documents.preparation import Documents, PreparedDocument, Root
-from adalog.schema.fields.transacting import Transact
+from adalog.schema.fields.alone import answered_alone
+from adalog.schema.fields.object_lists import object_list
+from adalog.schema.fields.single_field import SingleField
 from adalog.schema.fields.types import warnings_of
 from adalog.schema.live.stream import (
     RefusedError,
@@ -58,7 +60,7 @@ from adalog.schema.live.stream import (
 )
 from adalog.schema.live.subscriptions import streamed
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.budget import JsonChunks, RepeatedWork, assembled
+from adalog.schema.request.budget import JsonChunks, assembled
 from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
@@ -69,7 +71,7 @@ from adalog.schema.typed.resolving import resolve
 from adalog.schema.typed.roots import TYPED_MODEL, TYPED_ROOT
 from adalog.schema.typed.selection import Selected, selected
 from adalog.schema.typed.surface import CHANGED
-from adalog.schema.writing.columnar import Columnar, ColumnarWriter, FieldShape, free
+from adalog.schema.writing.columnar import FieldShape
 from adalog.store.files.gc_pause import uncollected
 
 Variables = Mapping[str, Any] | None
@@ -159,7 +161,11 @@ class PreparingExecutor(Executor[Any]):
         if hasattr(result, "pieces"):
             item = get_named_type(return_type)
             assert isinstance(item, GraphQLObjectType)
-            return owned(self._complete_columns(self._shape(item, field_details_list), result))
+            shape, is_told = (
+                self._shape(item, field_details_list),
+                self.operation.operation is OperationType.MUTATION,
+            )
+            return owned(object_list(self.context_value, result, shape, is_told=is_told))
         return owned(super().complete_list_value(return_type, field_details_list, info, path, result, *more))
 
     def _shape(self, item: GraphQLObjectType, details: Any) -> FieldShape:
@@ -191,25 +197,6 @@ class PreparingExecutor(Executor[Any]):
         item = get_named_type(field.type)
         shape = self._shape(item, details) if isinstance(item, GraphQLObjectType) else FieldShape(item.name, ())
         return Root(self.operation, field, node, alias, hashable(shape))
-
-    def _complete_columns(self, shape: FieldShape, items: Columnar) -> Any:
-        context = self.context_value
-        mutation = self.operation.operation is OperationType.MUTATION
-        # What a transaction did has to be told, whatever its size: it is as large as the request that made it.
-        take = free if mutation else (items.prepaid or context.budget).take
-        if items.short:
-            return ColumnarWriter(take, Cancel()).written(items, shape)
-
-        held = RepeatedWork(take)
-
-        def write(cancel: Cancel) -> JsonChunks:
-            held.begin()
-            with uncollected():
-                return ColumnarWriter(held.take, cancel).written(items, shape)
-
-        if mutation:
-            return elsewhere(write)
-        return context.services.pool.threaded(Cancel(items.deadline), write, items.cost)
 
 
 class IntrospectingExecutor(PreparingExecutor):
@@ -425,13 +412,13 @@ class Operations:
         found = advised(errors, self.documents.schema(prepared), document=prepared.document, variables=variables)
         return [format_error(each) for each in found]
 
-    def transaction(self, asked: OperationRequest) -> Coroutine[Any, Any, Answer] | None:
-        """What `run` would do, for a request that is one transaction and nothing else; None: use `run`."""
-        transact = asked.prepared.transact
-        if transact is None or asked.name not in (None, transact.name):
+    def alone(self, asked: OperationRequest) -> Coroutine[Any, Any, Answer] | None:
+        """What `run` would do, for a request that is one field and needs no execution; None: use `run`."""
+        single = asked.prepared.single
+        if single is None or asked.name not in (None, single.name) or not (single.writes or asked.is_light):
             return None
-        given = transact.given(asked.variables)
-        return None if given is None else _transacted(transact, asked.context, given)
+        given = single.given(asked.variables)
+        return None if given is None else _alone(single, asked.context, given)
 
     async def run(self, asked: OperationRequest) -> Answer:
         prepared, context = asked.prepared, asked.context
@@ -486,8 +473,16 @@ def _refused(error: AdalogError | GraphQLError, selected: SelectedField | TypedL
     return RefusedError([describe(error) | ({} if selected is None else {"path": [selected.alias]})])
 
 
-async def _transacted(transact: Transact, context: Context, given: Mapping[str, Any]) -> Answer:
-    return Answer(await transact.run(context.services, given), executed=True)
+async def _alone(single: SingleField, context: Context, given: Mapping[str, Any]) -> Answer:
+    if not single.writes:
+        try:
+            await caught_up(context.services.database, context.min_basis_t)
+        except AdalogError as error:
+            return Answer({"errors": [describe(error)]}, executed=False)
+    body = await answered_alone(single, context, given)
+    if context.warnings:
+        body["extensions"] = {"warnings": _warnings(context, body["data"])}
+    return Answer(body, executed=True)
 
 
 def _warnings(context: Context, data: Mapping[str, Any] | None) -> list[dict[str, Any]]:

@@ -27,7 +27,8 @@ from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.permissions.viewers import viewer_asking
 from adalog.schema.documents.measure import IntrospectionSize, introspected, introspects, is_within, parse_within
 from adalog.schema.documents.mistakes import RULES, advised
-from adalog.schema.fields.transacting import Transact, transact_in
+from adalog.schema.fields.alone import field_alone
+from adalog.schema.fields.single_field import SingleField
 from adalog.schema.live.stream import SelectedField
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.errors import describe, format_error
@@ -67,15 +68,15 @@ class PreparedDocument:
 
     `surface`: what it was validated with; None where it has fixed fields alone, or is no document. `introspection`:
     how many entries its introspection may give. `roots`: of its subscriptions, by the requested name, as far as no
-    directive makes them depend on variables. `transact`: set where the document is one transaction and nothing
-    else."""
+    directive makes them depend on variables. `single`: set where the document is one field that needs no
+    execution."""
 
     document: DocumentNode | None
     refusal: tuple[dict[str, Any], ...] = ()
     surface: Surface | None = None
     introspection: int = 0
     roots: dict[str | None, Root] = field(default_factory=dict, compare=False)
-    transact: Transact | None = None
+    single: SingleField | None = None
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """The operation that `name` chooses; None where the choice is not clear (execution says why)."""
@@ -185,7 +186,7 @@ class Documents:
             advised(errors, schema, text, document)
             # The refusal is kept; the document itself is of no use.
             return PreparedDocument(None, tuple(format_error(error) for error in errors), surface)
-        return PreparedDocument(document, (), surface, introspection, transact=transact_in(document, schema))
+        return PreparedDocument(document, (), surface, introspection, single=field_alone(document, schema))
 
     def _introspected(self, surface: Surface | None) -> IntrospectionSize:
         version = None if surface is None else surface.model.version

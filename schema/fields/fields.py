@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
-import orjson
 import strawberry
 
 from adalog.datalog import edn
@@ -17,7 +14,6 @@ from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.watched import watching
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
-from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.pending_warnings import diagnostics_of as described
@@ -26,27 +22,30 @@ from adalog.schema.arguments.speculation import BasisReading, With, WithArgs, cu
 from adalog.schema.arguments.transactions import json_forms, transaction_data
 from adalog.schema.arguments.values import (
     BasisInput,
-    check_arguments,
-    describe_arguments,
-    read_arguments,
     read_draft_arguments,
     read_row,
 )
 from adalog.schema.arguments.viewers import As, AsGiven, viewer_given, visible_as
 from adalog.schema.fields import types
-from adalog.schema.fields.pulls import pulled
+from adalog.schema.fields.pulls import only, pulled
+from adalog.schema.fields.queries import (
+    INLINE_VALUES,
+    basis_name,
+    check_first,
+    queried,
+    read_given,
+    time_limit,
+    with_name,
+)
 from adalog.schema.fields.running import RunningQueryType, cancel_query, running_queries
 from adalog.schema.fields.transacting import transacted
 from adalog.schema.fields.why_visible import why_visible
 from adalog.schema.request.background import elsewhere
-from adalog.schema.request.budget import JsonChunks, Prepaid, RepeatedWork
-from adalog.schema.request.context import Context, Services
+from adalog.schema.request.budget import Prepaid, RepeatedWork
+from adalog.schema.request.context import Context
 from adalog.schema.request.cursor import question
-from adalog.schema.request.limits import exceeded
-from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.columnar import Objects
 from adalog.schema.writing.encoding import Encoding, iso
-from adalog.schema.writing.rows import Page
 from adalog.schema.writing.scalars import EDN, JSON, Long
 from adalog.store.snapshot.index import datom_spans
 
@@ -63,94 +62,12 @@ T = TypeVar("T")
 
 # Of a datom as codes.
 _DATOM_BYTES = 29
-# Values, and every fifty characters, that are read in no time.
-_INLINE_VALUES = 500
-# The same, when reading them is heavy work.
-_HEAVY_VALUES = 20_000
 # Of the pool's cost, for a datom that is found in an index.
 _DATOM_COST = 5.0
 # The same, for a character of transaction data that is tried.
 _TX_CHARACTER_COST = 30.0
 # The same, for a byte of the log: some five to a datom.
 _LOGGED_COST = 9.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Arguments read, and the name of the question for cursors (empty where there are no pages)."""
-
-    arguments: tuple[Any, ...]
-    question: str = ""
-
-
-async def _read(
-    services: Services,
-    args: list[JSON] | None,
-    args_edn: list[EDN] | None,
-    within: Cancel,
-    parts: tuple[Any, ...] | None = None,
-) -> _Asked:
-    """Long arguments are read on another thread. `parts`: what else the question consists of; None: no pages."""
-    check_arguments(args, args_edn)
-
-    def read(_: Cancel) -> _Asked:
-        arguments = read_arguments(services.database, args, args_edn)
-        name = "" if parts is None else question("q", *parts, describe_arguments(arguments))
-        return _Asked(arguments, name)
-
-    if few((args or (), args_edn or (), parts or ()), _INLINE_VALUES):
-        found = read(within)
-    else:
-        cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf
-        found = await services.pool.threaded(Cancel(within.deadline), read, cost)
-    for argument in found.arguments:
-        if isinstance(argument, BasisArgument):
-            await reached(services.database, argument.t, within.deadline)
-    return found
-
-
-def _check_first(first: int | None, most: int) -> None:
-    if first is None:
-        return
-    if first < 0:
-        raise invalid_argument(f"first is {first}; a page has 0 rows or more")
-    if first > most:
-        raise exceeded(f"rows asked for with first: {first}", most, "rows")
-
-
-def _within(asked: int | None, most: int) -> Cancel:
-    """The deadline of a request that may take so many milliseconds from now. Raises ARG_INVALID."""
-    if asked is not None and asked <= 0:
-        raise invalid_argument(f"timeoutMs is {asked}; give at least 1")
-    return Cancel.after(most if asked is None else min(asked, most))
-
-
-async def _pulled(
-    info: Info,
-    pattern: EDN,
-    eids: list[EDN],
-    field: str,
-    basis: BasisInput | None,
-    with_: With,
-    with_args: WithArgs,
-    encoding: Encoding | None,
-    timeout_ms: int | None,
-    as_: As,
-) -> JsonChunks:
-    context = info.context
-    within = _within(timeout_ms, context.services.limits.timeout_ms)
-    reading = BasisReading(context, visible_as(context, as_), basis, with_, within.deadline, with_args)
-    made = await pulled(context, pattern, eids, field, reading, encoding or Encoding.PLAIN, within)
-    context.warn(info.path, reading.told)
-    return made
-
-
-def _basis_name(basis: BasisInput | None) -> object:
-    return None if basis is None else (basis.t, basis.as_of, basis.since, basis.since_instant, basis.history)
-
-
-def _with_name(with_: str | None, with_args: Any) -> tuple[object, ...]:
-    return (with_,) if with_args is None else (with_, orjson.dumps(with_args, option=orjson.OPT_SORT_KEYS).decode())
 
 
 @strawberry.type(name="Query")
@@ -172,54 +89,20 @@ class QueryFields:
         timeout_ms: int | None = None,
         as_: As = None,
     ) -> types.QueryResult:
-        context = info.context
-        services = context.services
-        limits, visible = services.limits, visible_as(context, as_)
-        _check_first(first, limits.rows)
-        within = _within(timeout_ms, limits.timeout_ms)
-        paged = first is not None or after is not None
-        name = (query, _basis_name(basis), *_with_name(with_, with_args), *visible.key) if paged else None
-        read = await _read(services, args, args_edn, within, name)
-        arguments, asked = read.arguments, read.question
-        reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
-        snapshot, start = await reading.page(after, asked)
-        result = await services.pool.arun(
-            QueryRequest(
-                query=query,
-                args=arguments,
-                snapshot=snapshot,
-                engine=(engine or types.EngineOption.AUTO).value,
-                timeout_ms=within.left_ms,
-                max_rows=limits.rows,
-                ordered=paged,
-                shown=(start, None if first is None else start + first),
-            )
-        )
-        stop = len(result) if first is None else min(start + first, len(result))
-        context.rows += max(0, stop - start)
-        first_row, end = None, None
-        if paged and stop > start:
-            first_row = services.cursors.write(cursor_on(snapshot, asked, start + 1))
-            end = services.cursors.write(cursor_on(snapshot, asked, stop))
-        return types.QueryResult(
-            result=result,
-            page=Page(
-                result,
-                start,
-                max(start, stop),
-                encoding or Encoding.PLAIN,
-                context.budget,
-                services.pool,
-                attachment=context.attachment,
-            ),
-            told=reading.told,
-            basis_t=Long(result.t),
-            page_info=types.PageInfo(
-                has_next_page=stop < len(result),
-                end_cursor=end,
-                has_previous_page=start > 0,
-                start_cursor=first_row,
-            ),
+        return await queried(
+            info.context,
+            query,
+            args,
+            args_edn,
+            basis,
+            with_,
+            with_args,
+            first,
+            after,
+            encoding,
+            engine,
+            timeout_ms,
+            as_,
         )
 
     @strawberry.field
@@ -241,11 +124,11 @@ class QueryFields:
         services, visible = context.services, visible_as(context, as_)
         if analyze and not visible.for_another:
             visible.check_all("`analyze`")
-        within = _within(timeout_ms, services.limits.timeout_ms)
+        within = time_limit(timeout_ms, services.limits.timeout_ms)
         reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
         request = QueryRequest(
             query=query,
-            args=(await _read(services, args, args_edn, within)).arguments,
+            args=(await read_given(services, args, args_edn, within)).arguments,
             snapshot=await reading.snapshot(),
             engine=(engine or types.EngineOption.AUTO).value,
             timeout_ms=within.left_ms,
@@ -276,11 +159,11 @@ class QueryFields:
     ) -> JSON:
         context = info.context
         services, visible = context.services, visible_as(context, as_)
-        within = _within(timeout_ms, services.limits.timeout_ms)
+        within = time_limit(timeout_ms, services.limits.timeout_ms)
         reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
         request = QueryRequest(
             query=query,
-            args=(await _read(services, args, args_edn, within)).arguments,
+            args=(await read_given(services, args, args_edn, within)).arguments,
             snapshot=await reading.snapshot(),
             timeout_ms=within.left_ms,
         )
@@ -301,7 +184,7 @@ class QueryFields:
     ) -> list[types.Warning]:
         context = info.context
         services = context.services
-        within = _within(timeout_ms, services.limits.timeout_ms)
+        within = time_limit(timeout_ms, services.limits.timeout_ms)
         reading = BasisReading(context, visible_as(context, as_), basis, None, within.deadline, None)
         request = QueryRequest(
             query=query,
@@ -330,9 +213,12 @@ class QueryFields:
         timeout_ms: int | None = None,
         as_: As = None,
     ) -> JSON | None:
-        made = await _pulled(info, pattern, [eid], "eid", basis, with_, with_args, encoding, timeout_ms, as_)
-        text = b"".join(made.chunks)[1:-1]
-        return None if text == b"null" else JSON(JsonChunks((text,)))
+        context = info.context
+        made, told = await pulled(
+            context, pattern, [eid], "eid", basis, with_, with_args, encoding, timeout_ms, as_
+        )
+        context.warn(info.path, told)
+        return cast(JSON | None, only(made))
 
     @strawberry.field
     async def pull_many(
@@ -347,7 +233,11 @@ class QueryFields:
         timeout_ms: int | None = None,
         as_: As = None,
     ) -> list[JSON | None]:
-        made = await _pulled(info, pattern, eids, "eids", basis, with_, with_args, encoding, timeout_ms, as_)
+        context = info.context
+        made, told = await pulled(
+            context, pattern, eids, "eids", basis, with_, with_args, encoding, timeout_ms, as_
+        )
+        context.warn(info.path, told)
         return cast(list[JSON | None], made)
 
     @strawberry.field
@@ -367,8 +257,8 @@ class QueryFields:
     ) -> types.DatomPage:
         services, prepaid = info.context.services, Prepaid(info.context.budget)
         first = 1000 if first is None else first
-        _check_first(first, services.limits.rows)
-        within = _within(timeout_ms, services.limits.timeout_ms)
+        check_first(first, services.limits.rows)
+        within = time_limit(timeout_ms, services.limits.timeout_ms)
         if components is not None and len(components) > len(index.value):
             message = f"{len(components):,} components; an index has {len(index.value)} places"
             raise invalid_argument(message)
@@ -378,8 +268,8 @@ class QueryFields:
             "datoms",
             index.value,
             components,
-            _basis_name(basis),
-            *_with_name(with_, with_args),
+            basis_name(basis),
+            *with_name(with_, with_args),
             *visible.key,
         )
         reading = BasisReading(context, visible, basis, with_, within.deadline, with_args)
@@ -430,8 +320,8 @@ class QueryFields:
     ) -> list[types.TxReportType]:
         services = info.context.services
         first = 100 if first is None else first
-        _check_first(first, services.limits.rows)
-        within = _within(timeout_ms, services.limits.timeout_ms)
+        check_first(first, services.limits.rows)
+        within = time_limit(timeout_ms, services.limits.timeout_ms)
         visible = info.context.visible
         start = 0 if from_ is None else int(from_)
         stop = visible.t + 1 if to is None else int(to)
@@ -463,7 +353,7 @@ class QueryFields:
     async def why_visible(self, info: Info, entity: EDN, as_: AsGiven, timeout_ms: int | None = None) -> JSON:
         context = info.context
         services, visible = context.services, visible_as(context, as_)
-        within = _within(timeout_ms, services.limits.timeout_ms)
+        within = time_limit(timeout_ms, services.limits.timeout_ms)
         found = await services.pool.threaded(
             within, lambda cancel: types.written(why_visible(services.pool, visible, entity, cancel))
         )
@@ -494,7 +384,7 @@ class QueryFields:
         def run(cancel: Cancel) -> TxReport:
             return visible.dry_run(given(), cancel)
 
-        within = _within(timeout_ms, services.limits.timeout_ms)
+        within = time_limit(timeout_ms, services.limits.timeout_ms)
         report = await services.pool.threaded(within, run, _TX_CHARACTER_COST * len(tx or ""))
         return types.tx_report(report, encoding or Encoding.PLAIN)
 
@@ -564,7 +454,7 @@ class MutationFields:
 
 async def _read_briefly(values: Sequence[Any], read: Callable[[], T]) -> T:
     """What is read from values, on another thread if they are many."""
-    return read() if few(values, _INLINE_VALUES) else await elsewhere(lambda _: read())
+    return read() if few(values, INLINE_VALUES) else await elsewhere(lambda _: read())
 
 
 def _component(number: int, text: str) -> Any:

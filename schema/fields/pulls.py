@@ -14,13 +14,18 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import PullRequest
 from adalog.executor.question.cost import few
 from adalog.planner.scope.interpretation import entity_named
+from adalog.schema.arguments.speculation import BasisReading
+from adalog.schema.arguments.viewers import visible_as
+from adalog.schema.fields.queries import time_limit
 from adalog.schema.request.budget import JsonChunks, RepeatedWork, ResponseBudget
 from adalog.schema.request.limits import exceeded
 from adalog.schema.writing.encoding import Encoding, MapWriter
 from adalog.store.files.gc_pause import uncollected
 
 if TYPE_CHECKING:
-    from adalog.schema.arguments.speculation import BasisReading
+    from adalog.datalog.diagnostics import Diagnostic
+    from adalog.schema.arguments.values import BasisInput
+    from adalog.schema.arguments.viewers import AsInput
     from adalog.schema.request.context import Context
     from adalog.store.snapshot.snapshot import Snapshot
 
@@ -37,13 +42,18 @@ async def pulled(
     pattern: str,
     eids: Sequence[str],
     field: str,
-    reading: BasisReading,
-    encoding: Encoding,
-    within: Cancel,
-) -> JsonChunks:
-    """A list of the JSON for each entity, `null` where there is nothing. `field`: what the entities came as.
-    `reading` is told what is suspicious about the pull."""
+    basis: BasisInput | None = None,
+    with_: str | None = None,
+    with_args: Any = None,
+    encoding: Encoding | None = None,
+    timeout_ms: int | None = None,
+    as_: AsInput | None = None,
+) -> tuple[JsonChunks, Sequence[Diagnostic]]:
+    """(a list of the JSON for each entity, `null` where there is nothing; what is suspicious about the pull).
+    `field`: what the entities came as."""
     services, limits = context.services, context.services.limits
+    within = time_limit(timeout_ms, limits.timeout_ms)
+    reading = BasisReading(context, visible_as(context, as_), basis, with_, within.deadline, with_args)
     snapshot = await reading.snapshot()
     if len(eids) > limits.rows:
         raise exceeded(f"entities in {field}", limits.rows, "rows")
@@ -56,14 +66,21 @@ async def pulled(
     maps, values, found = await services.pool.apull(
         PullRequest(pattern, entities, snapshot, within.left_ms, lambda number: _place(field, number))
     )
-    reading.told.extend(found)
     context.rows += len(maps)
-    held = RepeatedWork(context.budget.take)
+    held, how = RepeatedWork(context.budget.take), encoding or Encoding.PLAIN
     if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
-        return await services.pool.threaded(
-            Cancel(within.deadline), lambda cancel: _written(maps, encoding, context.budget, held, cancel)
+        written = await services.pool.threaded(
+            Cancel(within.deadline), lambda cancel: _written(maps, how, context.budget, held, cancel)
         )
-    return _written(maps, encoding, context.budget, held, within)
+    else:
+        written = _written(maps, how, context.budget, held, within)
+    return written, (*reading.told, *found)
+
+
+def only(written: JsonChunks) -> JsonChunks | None:
+    """What is written of the only entity of a list; None where that is null."""
+    text = b"".join(written.chunks)[1:-1]
+    return None if text == b"null" else JsonChunks((text,))
 
 
 def _place(field: str, number: int) -> str:

@@ -69,7 +69,7 @@ class ColumnType:
     type: str
 
 
-_COLUMN_FIELDS: Reading = {"name": attrgetter("name"), "type": attrgetter("type")}
+COLUMN_FIELDS: Reading = {"name": attrgetter("name"), "type": attrgetter("type")}
 
 
 @strawberry.type
@@ -117,7 +117,7 @@ class QueryResult:
 
     @strawberry.field
     def columns(self) -> list[ColumnType]:
-        return Objects(self.result.columns, _COLUMN_FIELDS)  # type: ignore[return-value]
+        return Objects(self.result.columns, COLUMN_FIELDS)  # type: ignore[return-value]
 
     @strawberry.field
     async def entity_columns(self, info: strawberry.Info[Context, None]) -> list[int]:
@@ -143,22 +143,30 @@ class QueryResult:
 
     @strawberry.field
     async def warnings(self, info: strawberry.Info[Context, None]) -> list[Warning]:
-        pool, question = info.context.services.pool, self.result.question
-        assert question is not None
-        found = await pool.adiagnostics(question)
-        later = await pool.afound_out(question, self.result.dropped)
-        return warnings_of((*self.told, *found, *later))
+        return await result_warnings(self, info.context)
 
     @strawberry.field
     def stats(self) -> QueryStats:
-        return QueryStats(
-            engine=EngineOption(self.result.engine),
-            cache=CacheOutcome(self.result.cache),
-            elapsed_ms=round(self.result.elapsed_ms, 3),
-            rows=len(self.result),
-            waited_ms=round(self.result.waited_ms, 3),
-            lane=None if self.result.lane is None else Lane(self.result.lane),
-        )
+        return result_stats(self.result)
+
+
+async def result_warnings(shown: QueryResult, context: Context) -> list[Warning]:
+    pool, question = context.services.pool, shown.result.question
+    assert question is not None
+    found = await pool.adiagnostics(question)
+    later = await pool.afound_out(question, shown.result.dropped)
+    return warnings_of((*shown.told, *found, *later))
+
+
+def result_stats(result: Result) -> QueryStats:
+    return QueryStats(
+        engine=EngineOption(result.engine),
+        cache=CacheOutcome(result.cache),
+        elapsed_ms=round(result.elapsed_ms, 3),
+        rows=len(result),
+        waited_ms=round(result.waited_ms, 3),
+        lane=None if result.lane is None else Lane(result.lane),
+    )
 
 
 @strawberry.type(
@@ -362,9 +370,9 @@ _REPORT_FIELDS: dict[str, Callable[[TxReport, Encoding], Any]] = {
     "txInstant": lambda report, _: iso(report.tx_instant),
     "tempids": lambda report, _: _tempids(report),
     "datoms": lambda report, encoding: Datoms((report.datoms,), encoding),
-    "warnings": lambda report, _: Objects(warnings_of(report.diagnostics()), _WARNING_FIELDS),
+    "warnings": lambda report, _: Objects(warnings_of(report.diagnostics()), WARNING_FIELDS),
 }
-_WARNING_FIELDS: Reading = {name: attrgetter(name) for name in ("code", "message", "line", "column")}
+WARNING_FIELDS: Reading = {name: attrgetter(name) for name in ("code", "message", "line", "column")}
 
 
 def tx_report(report: TxReport, encoding: Encoding) -> TxReportType:

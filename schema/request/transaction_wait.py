@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.bounds.cancel import abandoned
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -32,8 +32,12 @@ async def reached(database: Database, t: int | None, deadline: float | None) -> 
     if waiting is None:
         return
     left = None if deadline is None else deadline - time.monotonic()
-    with suppress(TimeoutError):
-        await asyncio.wait_for(asyncio.wrap_future(waiting), left)
+    # Not `wait_for`, which has to run in a task, as this may be a request's first step.
+    there = asyncio.wrap_future(waiting)
+    try:
+        await asyncio.wait((there,), timeout=left)
+    finally:
+        abandoned(there)
 
 
 def missed(database: Database, seen: int | None) -> int | None:

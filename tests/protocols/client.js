@@ -64,7 +64,10 @@ const open = {
   },
   apollo({ client, url, persisted }) {
     const link = new apollo.HttpLink({ uri: url, fetch: recording(client) });
-    const hashed = new PersistedQueryLink({ sha256: (text) => createHash("sha256").update(text).digest("hex") });
+    const hashed = new PersistedQueryLink({
+      sha256: (text) => createHash("sha256").update(text).digest("hex"),
+      useGETForHashedQueries: persisted === "GET",
+    });
     const made = new apollo.ApolloClient({
       link: persisted ? hashed.concat(link) : link,
       cache: new apollo.InMemoryCache(),
@@ -90,7 +93,10 @@ const open = {
       fetchSubscriptions: true,
       preferGetMethod: false,
       requestPolicy: "network-only",
-      exchanges: [...(persisted ? [persistedExchange()] : []), urql.fetchExchange],
+      exchanges: [
+        ...(persisted ? [persistedExchange({ preferGetForPersistedQueries: persisted === "GET" })] : []),
+        urql.fetchExchange,
+      ],
     });
     return {
       subscribe({ query, variables }, sink) {
@@ -112,7 +118,8 @@ const open = {
 function recording(client) {
   return async (url, request) => {
     const sent = decodeURIComponent(url) + (request.body ?? "");
-    tell({ client, event: "request", query: /"query":|[?&]query=/.test(sent), hash: sent.includes("sha256Hash") });
+    const query = /"query":|[?&]query=/.test(sent);
+    tell({ client, event: "request", query, hash: sent.includes("sha256Hash"), method: request.method });
     const response = await fetch(url, request);
     const watched = new TransformStream({
       transform(chunk, passing) {

@@ -98,13 +98,20 @@ def test_apollo_client_ignores_heartbeats_and_hears_of_a_server_that_stops(node:
 
 
 @both
-def test_a_hash_that_is_refused_is_followed_by_the_query(node: Node, opened: Live, kind: str) -> None:
-    open_client(node, opened, kind, persisted=True)
-    for name, requests in (("a", [(False, True), (True, False)]), ("b", [(True, False)])):
-        subscribe(node, name, f"query {name} {QUERY}")
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_document_is_sent_once_and_then_its_hash(node: Node, opened: Live, kind: str, method: str) -> None:
+    open_client(node, opened, kind, persisted=method)
+    names = f"{kind}{method}"
+    for name, document, requests in (
+        ("a", "one", [(False, True), (True, True)]),
+        ("b", "two", [(False, True), (True, True)]),
+        ("c", "one", [(False, True)]),
+    ):
+        subscribe(node, name, f"query {names}{document} {QUERY}")
         assert node.expect(name=name, event="next")["value"]["data"]["q"]["value"] == 1815
         sent = [node.expect(client="it", event="request") for _ in requests]
         assert [(each["query"], each["hash"]) for each in sent] == requests
+        assert sent[0]["method"] == method
     assert node.unexpected(client="it", event="request") == []
 
 

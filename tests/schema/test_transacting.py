@@ -84,7 +84,7 @@ def answered(opened: Gateway, document: str, variables: dict[str, Any], name: st
 def test_the_same_answer(document: str, variables: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     with gateway(None, SCHEMA) as opened:
         short = answered(opened, document, variables), answered(opened, document, variables)
-    monkeypatch.setattr(preparation, "transact_in", lambda *_: None)
+    monkeypatch.setattr(preparation, "field_alone", lambda *_: None)
     with gateway(None, SCHEMA) as opened:
         assert (answered(opened, document, variables), answered(opened, document, variables)) == short
 
@@ -95,7 +95,7 @@ def test_the_operation_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     asked += [(f"{one} query Two {{ __typename }}", "Two"), (f"{one} query Two {{ __typename }}", None)]
     with gateway(None, SCHEMA) as opened:
         short = [answered(opened, document, {"tx": NEW}, name) for document, name in asked]
-    monkeypatch.setattr(preparation, "transact_in", lambda *_: None)
+    monkeypatch.setattr(preparation, "field_alone", lambda *_: None)
     with gateway(None, SCHEMA) as opened:
         assert [answered(opened, document, {"tx": NEW}, name) for document, name in asked] == short
 
@@ -106,7 +106,7 @@ def test_a_large_report_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     with gateway(None, SCHEMA) as opened:
         short = answered(opened, document, tx)
         assert short[1].count('":person/name"') == 1500
-    monkeypatch.setattr(preparation, "transact_in", lambda *_: None)
+    monkeypatch.setattr(preparation, "field_alone", lambda *_: None)
     with gateway(None, SCHEMA) as opened:
         assert answered(opened, document, tx) == short
 

@@ -1,0 +1,73 @@
+"""What light requests cost the server: CPU of its process beside an empty Strawberry resolver, in turns."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable
+from typing import Final
+
+import pyarrow.parquet as pq
+
+from bench import folder, server
+from bench.debian import PACKAGES
+from bench.line import Line
+
+_TWO_HOPS: Final = (
+    "[:find ?name ?version :in $ ?package :where [?p :package/name ?package] [?p :package/depends ?d]"
+    " [?d :package/name ?name] [?d :package/version ?version]]"
+)
+_PATTERN: Final = "[:package/name :package/version {:package/depends [:package/name :package/version]}]"
+_PULL: Final = "query ($pattern: EDN!, $eid: EDN!) { pull(pattern: $pattern, eid: $eid) }"
+_EMPTY: Final = '{"query":"{ empty }"}'
+_ROUNDS: Final = 5
+
+
+def requests(quick: bool, say: Callable[[str], None]) -> list[Line]:
+    """Two hops computed and from the cache, a pull with a nested list. The servers take turns; one client."""
+    count = 1_000 if quick else 3_000
+    names = pq.read_table(PACKAGES, columns=["name"])["name"].to_pylist()
+    names = names[:: max(1, len(names) // count)][:count]
+    lookups = [server.q(_TWO_HOPS, name) for name in names]
+    pulls = [_pull(name) for name in names]
+    ports = {name: server.free_port() for name in ("empty", "uncached", "cached")}
+    with (
+        folder.with_sample() as data,
+        folder.with_sample() as copy,
+        server.adalog(data, ports["uncached"], **server.UNCACHED) as uncached,
+        server.adalog(copy, ports["cached"], ADALOG_SPARK="off") as cached,
+        server.strawberry(ports["empty"]) as empty,
+    ):
+        work = {
+            "a two-hop lookup, computed": (uncached, ports["uncached"], lookups, 0.25),
+            "a two-hop lookup, from the cache": (cached, ports["cached"], lookups[:1] * count, 0.12),
+            "a pull with a nested list": (uncached, ports["uncached"], pulls, 0.3),
+        }
+        server.first_answer(empty, ports["empty"], _EMPTY)
+        for process, port, bodies, _ in work.values():
+            server.first_answer(process, port, bodies[0])
+        used: dict[str, list[float]] = {name: [] for name in ("empty", *work)}
+        for number in range(_ROUNDS + 1):
+            costs = {"empty": _cost(empty, ports["empty"], [_EMPTY] * count)}
+            costs |= {name: _cost(process, port, bodies) for name, (process, port, bodies, _) in work.items()}
+            if number:
+                for name, cost in costs.items():
+                    used[name].append(cost)
+            say("    " + "; ".join(f"{name} {cost * 1e3:.3f} ms" for name, cost in costs.items()))
+    theirs = statistics.median(used["empty"]) * 1e3
+    return [
+        Line("light", f"CPU of {name}, over HTTP", "ms", statistics.median(used[name]) * 1e3,
+             "empty Strawberry resolver", theirs, bar=bar)
+        for name, (*_, bar) in work.items()
+    ]  # fmt: skip
+
+
+def _cost(process: server.Process, port: int, bodies: list[str]) -> float:
+    """Seconds of CPU for each request."""
+    before = server.cpu_seconds(process)
+    server.load(port, 1, bodies)
+    return (server.cpu_seconds(process) - before) / len(bodies)
+
+
+def _pull(name: str) -> str:
+    return json.dumps({"query": _PULL, "variables": {"pattern": _PATTERN, "eid": f'[:package/name "{name}"]'}})

@@ -1,0 +1,78 @@
+"""Work that takes a fraction of a millisecond: which it is, and its turn on the thread that asks for it.
+
+Handing such work to another thread, and waking the asker, would cost more than the work. What turns out to be
+longer stops at the end of a step, and is begun again on a thread of the pool.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import AbstractContextManager
+from typing import Final
+
+from adalog.executor.bounds.cancel import StartAgain
+from adalog.executor.bounds.client import Client
+from adalog.executor.turns.lanes import Lane
+
+BRIEF_COST: Final = 2_000.0
+"""What the planner expects of such work: less than 200 µs."""
+# What such work took so far, in seconds of the processor: the planner does not know what binding and decoding cost.
+_BRIEF_SECONDS: Final = 0.001
+# After which it is given up here.
+_MOST_SECONDS: Final = 0.002
+# How much of what is believed gives way to what was seen.
+_FORGETS: Final = 0.3
+_KEPT: Final = 4_096
+
+
+class BriefTurn:
+    """The turn of work that holds up the thread that asks for it: it has no place to wait in."""
+
+    waited: float = 0.0
+    lane: str = Lane.LIGHT
+
+    def __init__(self) -> None:
+        self.look_at = time.monotonic() + _MOST_SECONDS
+
+    def look(self, now: float) -> None:
+        raise StartAgain
+
+    def expect(self, cost: float) -> None:
+        if cost >= BRIEF_COST:
+            raise StartAgain
+
+    def away(self) -> AbstractContextManager[None]:
+        raise StartAgain
+
+    def share(self, client: Client) -> None:
+        """Nobody can ask for the same while it runs."""
+
+    def cancelled(self) -> None:
+        """It looks at its flag before it waits for anything."""
+
+
+class BriefWork:
+    """What work took lately, by a name for all that is alike. Thread-safe. What has not run yet is not brief: its
+    plan is to be made, and kernels are to be loaded."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[int, float] = {}
+        self._lock = threading.Lock()
+
+    def knows(self, name: str) -> bool:
+        """Whether work of this name is brief."""
+        # By the hash, as names are texts that may be long, and what two of them share is but a guess.
+        return self._seconds.get(hash(name), _MOST_SECONDS) <= _BRIEF_SECONDS
+
+    def took(self, name: str, seconds: float) -> None:
+        """Takes in what work took. One that was given up took the most."""
+        key = hash(name)
+        with self._lock:
+            before = self._seconds.pop(key, seconds)
+            self._seconds[key] = max(seconds, before + _FORGETS * (seconds - before))
+            while len(self._seconds) > _KEPT:
+                del self._seconds[next(iter(self._seconds))]
+
+    def gave_up(self, name: str) -> None:
+        self.took(name, 10 * _MOST_SECONDS)

@@ -37,6 +37,19 @@ def python_if_few(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], PythonIfFew(function, {}))
 
 
+class _Loading(threading.local):
+    """What a thread raises in place of loading a kernel, which takes up to a second; None: it loads."""
+
+    refusal: type[BaseException] | None = None
+
+    def check(self) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+
+
+LOADING: Final = _Loading()
+
+
 class Kernel:
     """A function and, from the first call on, what Numba made of it. Kernels may call each other."""
 
@@ -51,6 +64,7 @@ class Kernel:
 
     @cached_property
     def dispatcher(self) -> Any:
+        LOADING.check()
         with _IMPORTING:
             return self.__dict__.get("dispatcher") or _compiled_lazily(self.py_func, self.targetoptions)
 
@@ -94,6 +108,7 @@ def _compiled_lazily(function: Callable[..., Any], options: dict[str, str]) -> A
         """What Numba asks for compiled code before it compiles, and gives it to."""
 
         def load_overload(self, signature: Any, target: Any) -> Any:
+            LOADING.check()
             target.refresh()
             kept = disk.read(_file_name(function, signature, target.codegen()))
             if kept is None:

@@ -16,6 +16,7 @@ from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.bounds.meter import Charge
 from adalog.executor.bounds.running import RUNNING
+from adalog.executor.kernels.compiling import LOADING
 from adalog.executor.turns.brief_work import BRIEF_COST, BriefTurn, BriefWork
 from adalog.executor.turns.running_queries import RunningQueries
 from adalog.executor.turns.scheduler import Scheduler
@@ -100,6 +101,7 @@ class Turns:
         done: Future[T] = Future()
         cancel.turn = BriefTurn()
         before, began = RUNNING.set(cancel), time.thread_time()
+        LOADING.refusal = StartAgain
         try:
             done.set_result(work(cancel))
         except StartAgain:
@@ -109,6 +111,7 @@ class Turns:
             emptied(failure)
             done.set_exception(failure)
         finally:
+            LOADING.refusal = None
             RUNNING.reset(before)
             cancel.turn = None
         seconds = time.thread_time() - began

@@ -17,6 +17,7 @@ from adalog.datalog.values import Keyword
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets
+from adalog.executor.kernels.compiling import kernel
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.executor.turns.brief_work import BRIEF_COST
@@ -103,6 +104,30 @@ async def test_what_computes_elsewhere_is_begun_again(turns: Turns) -> None:
             return threading.get_ident()
 
     assert await turns.threaded(Cancel(), away, name="a") != threading.get_ident()
+
+
+@looped
+async def test_kernels_are_loaded_elsewhere(turns: Turns) -> None:
+    @kernel
+    def successor(number: int) -> int:
+        return number + 1
+
+    calls: list[int] = []
+
+    def calling(number: float) -> Callable[[Cancel], float]:
+        def work(_: Cancel) -> float:
+            calls.append(threading.get_ident())
+            return successor(number)  # type: ignore[arg-type]
+
+        return work
+
+    await turns.threaded(Cancel(), there, name="a")
+    assert await turns.threaded(Cancel(), calling(1), name="a") == 2
+    # Another type is another kernel.
+    await turns.threaded(Cancel(), there, name="b")
+    assert await turns.threaded(Cancel(), calling(1.5), name="b") == 2.5
+    here = threading.get_ident()
+    assert [each == here for each in calls] == [True, False, True, False]
 
 
 @looped

@@ -126,7 +126,7 @@ def test_axe_finds_nothing_serious(console: Console) -> None:
     assert serious(console, ".results") == []
 
 
-def test_actions_of_rows_hide_little_of_a_narrow_page(console: Console) -> None:
+def test_the_menu_and_the_actions_of_rows_fit_a_narrow_page(console: Console) -> None:
     metrics = {"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     console.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
@@ -135,6 +135,10 @@ def test_actions_of_rows_hide_little_of_a_narrow_page(console: Console) -> None:
         assert sum(each.size["width"] for each in cell.find_elements("css selector", "button")) < 70
         assert cell.value_of_css_property("background-color") not in ("rgba(0, 0, 0, 0)", "transparent")
         assert [each.text for each in cell.find_elements("css selector", "button")] == ["Why", "History"]
+        console.one(".menu summary").click()
+        right = "return document.querySelector('.menu-content').getBoundingClientRect().right"
+        assert console.script(right) <= 420
+        assert console.script("return document.querySelector('main').scrollWidth") <= 420
     finally:
         console.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -130,7 +130,7 @@ import{a as W,b as Ce}from"./part-GCJI27BQ.js";import"./part-GJOG6Z24.js";import
       <button type="button" class="quiet" onClick=${()=>{xt()}}>Saved</button>
       <span class="note" role="status">${D.value}</span>
     </div>
-  `}var Ot=async()=>(await import("./part-G2S6IFZA.js")).assistance;function J(){return t`
+  `}var Ot=async()=>(await import("./part-WIEQBUY7.js")).assistance;function J(){return t`
     <h1 class="hidden">Ask</h1>
     <section class="ask" aria-label="Query">
       <${W} label="Query" text=${w} onRun=${c} extensions=${Ot} destination=${F} />
@@ -183,7 +183,7 @@ import{a as W,b as Ce}from"./part-GCJI27BQ.js";import"./part-GJOG6Z24.js";import
   `}function ze(){let e=V.value;if(e===void 0)return null;let o=()=>{V.value=void 0,c()};return t`<p class="looking-as" role="status">
     Ask shows what roles ${e.roles.join(", ")||"none"} with claims <code>${JSON.stringify(e.claims)}</code> see.
     <button type="button" class="quiet" onClick=${o}>Look as yourself</button>
-  </p>`}var Xe={ask:{title:"Ask",load:()=>J},entity:{title:"Entity",load:async()=>(await import("./part-PPUGZ3CZ.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-XB4J6SCZ.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-TFZ4BOWM.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-2XVRXUI6.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-TR3OM3P4.js")).Health}};function et(){f(()=>{re().catch(()=>{})},[]);let e=ie.value.page,o=Object.entries(Xe).filter(([,n])=>!n.isUnlisted&&(!n.forAdmins||se()));return t`
+  </p>`}var Xe={ask:{title:"Ask",load:()=>J},entity:{title:"Entity",load:async()=>(await import("./part-PPUGZ3CZ.js")).EntityPage,isUnlisted:!0},schema:{title:"Schema",load:async()=>(await import("./part-XB4J6SCZ.js")).Schema},change:{title:"Change",load:async()=>(await import("./part-TFZ4BOWM.js")).Change},whom:{title:"As whom",load:async()=>(await import("./part-2XVRXUI6.js")).Whom,forAdmins:!0},health:{title:"Health",load:async()=>(await import("./part-6GFRUTZP.js")).Health}};function et(){f(()=>{re().catch(()=>{})},[]);let e=ie.value.page,o=Object.entries(Xe).filter(([,n])=>!n.isUnlisted&&(!n.forAdmins||se()));return t`
     <a class="skip" href="#content" onClick=${Rt}>Skip to the content</a>
     <header class="bar">
       <a class="logo" href="#/ask">adalog</a>

@@ -157,3 +157,13 @@ def test_members_of_an_enum_are_chips_and_filtered_by_name(console: Console, pac
     console.wait(lambda: console.rows() == [["sqlite3", ":level/low"]])
     console.one(".table-body .chip button.ref").click()
     console.wait(lambda: [each.text for each in console.all(".side .entity-name")] == [":level/low"])
+
+
+def test_columns_are_as_wide_as_a_later_answer_needs(console: Console) -> None:
+    query = '[:find ?n :where [(ground "{}") ?n]]'
+    console.run(query.format("ab"))
+    console.run(query.format("a name of thirty characters or so"))
+    cell = console.wait(
+        lambda: [each for each in console.all(".table-body [role=gridcell]") if "thirty" in each.text]
+    )
+    assert console.script("return arguments[0].scrollWidth <= arguments[0].clientWidth", cell[0])

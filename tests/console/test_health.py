@@ -44,3 +44,23 @@ def test_a_query_that_runs_is_cancelled(console: Console, packages: Gateway) -> 
         (error,) = answer.result()["errors"]
     assert error["extensions"]["code"] == "CANCELLED"
     console.wait(lambda: console.all(".running li") == [])
+
+
+def test_figures_that_workers_share_are_not_added_up(console: Console) -> None:
+    text = (
+        'adalog_basis_t{worker="0"} 7\nadalog_basis_t{worker="1"} 7\n'
+        'adalog_queries_running{worker="0"} 2\nadalog_queries_running{worker="1"} 3\n'
+    )
+    console.script(
+        "const [text, own] = [arguments[0], window.fetch];"
+        "window.fetch = (at, ...more) =>"
+        " at === 'metrics' ? Promise.resolve(new Response(text)) : own(at, ...more);",
+        text,
+    )
+    console.one("nav a[href='#/health']").click()
+
+    def figures() -> dict[str, str]:
+        return dict(each.text.split("\n") for each in console.all(".figure"))
+
+    console.wait(lambda: figures().get("Running") == "5")
+    assert figures()["Transaction"] == "7"

@@ -126,7 +126,7 @@ def test_axe_finds_nothing_serious(console: Console) -> None:
     assert serious(console, ".results") == []
 
 
-def test_actions_of_rows_hide_little_of_a_narrow_page(console: Console) -> None:
+def test_the_menu_and_the_actions_of_rows_fit_a_narrow_page(console: Console) -> None:
     metrics = {"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     console.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
@@ -135,6 +135,10 @@ def test_actions_of_rows_hide_little_of_a_narrow_page(console: Console) -> None:
         assert sum(each.size["width"] for each in cell.find_elements("css selector", "button")) < 70
         assert cell.value_of_css_property("background-color") not in ("rgba(0, 0, 0, 0)", "transparent")
         assert [each.text for each in cell.find_elements("css selector", "button")] == ["Why", "History"]
+        console.one(".menu summary").click()
+        right = "return document.querySelector('.menu-content').getBoundingClientRect().right"
+        assert console.script(right) <= 420
+        assert console.script("return document.querySelector('main').scrollWidth") <= 420
     finally:
         console.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -153,3 +157,13 @@ def test_members_of_an_enum_are_chips_and_filtered_by_name(console: Console, pac
     console.wait(lambda: console.rows() == [["sqlite3", ":level/low"]])
     console.one(".table-body .chip button.ref").click()
     console.wait(lambda: [each.text for each in console.all(".side .entity-name")] == [":level/low"])
+
+
+def test_columns_are_as_wide_as_a_later_answer_needs(console: Console) -> None:
+    query = '[:find ?n :where [(ground "{}") ?n]]'
+    console.run(query.format("ab"))
+    console.run(query.format("a name of thirty characters or so"))
+    cell = console.wait(
+        lambda: [each for each in console.all(".table-body [role=gridcell]") if "thirty" in each.text]
+    )
+    assert console.script("return arguments[0].scrollWidth <= arguments[0].clientWidth", cell[0])

@@ -6,7 +6,7 @@ import type { Extension } from "@codemirror/state";
 import { parser } from "@nextjournal/lezer-clojure";
 import type { Builtin } from "../server/builtins.js";
 import type { Attribute } from "../server/database.js";
-import { infoOf } from "./information.js";
+import { infoOf, placeOfInfo } from "./information.js";
 import { ownRules, rulesIn, surroundings, type Surroundings, variablesAt } from "./scope.js";
 import { CLAUSES, DIRECTIONS, FIND_CALLS, FIND_FORMS, INPUT_FORMS, PULL_OPTIONS, SECTIONS, type Word } from "./words.js";
 
@@ -28,6 +28,7 @@ export function completion(names: Names): Extension {
     maxRenderedOptions: 200,
     // Otherwise Enter just after the list has come breaks the line.
     interactionDelay: 0,
+    positionInfo: placeOfInfo,
   });
 }
 

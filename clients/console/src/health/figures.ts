@@ -1,6 +1,6 @@
 /** What is shown of the metrics: each figure from two moments that follow each other. */
 
-import { quantile, sum, type Labels, type Metrics } from "./metrics.js";
+import { greatest, quantile, sum, type Labels, type Metrics } from "./metrics.js";
 
 export interface Figure {
   readonly title: string;
@@ -21,6 +21,12 @@ export interface FigureGroup {
 /** Not shown where the server does not say it. */
 function gauge(title: string, name: string, means: string, written = count, labels?: Labels): Figure {
   return { title, means, written, isOptional: true, value: (now) => sum(now, name, labels) };
+}
+
+/** The same for all workers, such as the disk. */
+function shared(...given: Parameters<typeof gauge>): Figure {
+  const [, name, , , labels] = given;
+  return { ...gauge(...given), value: (now) => greatest(now, name, labels) };
 }
 
 function rate(title: string, name: string, means: string, labels?: Labels, written = perSecond): Figure {
@@ -84,9 +90,9 @@ export const GROUPS: readonly FigureGroup[] = [
   {
     title: "Database",
     figures: [
-      gauge("Transaction", "adalog_basis_t", "The newest transaction number"),
-      gauge("Datoms", "adalog_datoms", "Datoms that hold now"),
-      gauge("Entities", "adalog_entities", "Entities with a datom"),
+      shared("Transaction", "adalog_basis_t", "The newest transaction number"),
+      shared("Datoms", "adalog_datoms", "Datoms that hold now"),
+      shared("Entities", "adalog_entities", "Entities with a datom"),
       gauge("Tries and dictionary", "adalog_store_memory_bytes", "Bytes in memory", bytes),
     ],
   },
@@ -97,9 +103,9 @@ export const GROUPS: readonly FigureGroup[] = [
       gauge("Waiting transactions", "adalog_transactions_waiting", "Transactions that are not answered yet"),
       gauge("Log failures", "adalog_log_failures_total", "Writes to the log that failed since the start"),
       gauge("Behind the log", "adalog_behind", "Servers and workers that do not see what others write"),
-      gauge("Free disk: data", "adalog_disk_free_bytes", "Bytes left on the disk of the data folder", bytes, { place: "data" }),
-      gauge("Free disk: segments", "adalog_disk_free_bytes", "Bytes left on the disk of the segments that gateways share", bytes, { place: "segments" }),
-      gauge("Last backup", "adalog_last_backup_timestamp_seconds", "When the database was backed up last, by any server or command", date),
+      shared("Free disk: data", "adalog_disk_free_bytes", "Bytes left on the disk of the data folder", bytes, { place: "data" }),
+      shared("Free disk: segments", "adalog_disk_free_bytes", "Bytes left on the disk of the segments that gateways share", bytes, { place: "segments" }),
+      shared("Last backup", "adalog_last_backup_timestamp_seconds", "When the database was backed up last, by any server or command", date),
     ],
   },
   {

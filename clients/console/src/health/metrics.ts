@@ -41,8 +41,17 @@ function has(sample: Sample, wanted: Labels): boolean {
 
 /** The sum of a metric's samples that have these labels: over all workers, for one. */
 export function sum(metrics: Metrics, name: string, labels: Labels = {}): number | undefined {
-  const chosen = metrics.get(name)?.filter((each) => has(each, labels));
-  return chosen?.length ? chosen.reduce((total, { value }) => total + value, 0) : undefined;
+  return valuesOf(metrics, name, labels)?.reduce((total, value) => total + value, 0);
+}
+
+/** The greatest of a metric's samples that have these labels, of what all workers share. */
+export function greatest(metrics: Metrics, name: string, labels: Labels = {}): number | undefined {
+  return valuesOf(metrics, name, labels)?.reduce((most, value) => Math.max(most, value));
+}
+
+function valuesOf(metrics: Metrics, name: string, labels: Labels): number[] | undefined {
+  const chosen = metrics.get(name)?.filter((each) => has(each, labels)).map(({ value }) => value);
+  return chosen?.length ? chosen : undefined;
 }
 
 /**

@@ -50,8 +50,15 @@ export function Table({ columns, rows, label, marks, actions = NO_ACTIONS }: Tab
   const anchor = useRef(0);
   const names = columns.map(({ name, type }) => `${name} ${type}`).join("\n");
   const stable = useMemo(() => columns, [names]);
+  const known = useRef(stable);
   const [resized, setResized] = useState<ReadonlyMap<number, number>>(new Map());
-  const natural = useMemo(() => widthsOf(stable, rows), [stable, rows.length > 0]);
+  const widest = useRef<readonly number[]>([]);
+  // Another answer to the same question widens columns, and makes none narrower: they stay in place as rows come and go.
+  const natural = useMemo(() => {
+    const before = known.current === stable ? widest.current : [];
+    known.current = stable;
+    return (widest.current = widthsOf(stable, rows).map((px, i) => Math.max(px, before[i] ?? 0)));
+  }, [stable, rows]);
   const widths = natural.map((px, i) => resized.get(i) ?? px);
   // Another question has other columns.
   useEffect(() => {

@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h}from"./part-5S2FFF7T.js";import"./part-V6THWY33.js";import"./part-XWLH3WJ2.js";import"./part-RZZ3LF33.js";import"./part-UCX77QUB.js";import"./part-R45ROGHT.js";import"./part-VTCKWQW5.js";import"./part-C5S63P6X.js";export{d as install,c as installation,b as isInstalled,e as readAll,f as readOne,h as remove,g as save,a as saved};

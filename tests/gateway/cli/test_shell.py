@@ -7,9 +7,11 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Iterator
@@ -242,6 +244,22 @@ def test_completion_of_other_shells(shell: str) -> None:
     done = adalog("completion", shell)
     assert done.exit_code == 0, done.output
     assert "_ADALOG_COMPLETE" in done.stdout
+
+
+def test_bash_completes_commands_options_and_values(tmp_path: Path) -> None:
+    program = Path(sys.executable).parent / "adalog"
+    if shutil.which("bash") is None or not program.exists():
+        pytest.skip("no bash, or no adalog beside Python")
+    script = tmp_path / "adalog.bash"
+    script.write_text(adalog("completion", "bash").stdout)
+    words = 'COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); $(complete -p adalog | sed "s/.*-F //; s/ .*//") adalog'
+    ask = f"source {script}; ask() {{ COMPREPLY=(); {words}; echo ${{COMPREPLY[*]}}; }}"
+    ask += '; ask adalog qu; ask adalog query --as; ask adalog completion ""'
+    path = f"{program.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", ask], env=environ(PATH=path), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["query", "--as-of", "bash zsh fish"], done.stderr
 
 
 def _on_own_terminal() -> None:

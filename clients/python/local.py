@@ -43,8 +43,8 @@ from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.scope.pending_warnings import diagnostics_of
 from adalog.planner.scope.unknown_names import in_components
+from adalog.schema.arguments.entities import entity_of
 from adalog.schema.arguments.moments import out_of_range
-from adalog.schema.fields.pulls import entity_of
 from adalog.schema.request.visible_database import VisibleDatabase
 from adalog.store.database import Database
 from adalog.store.log.entry import now_ms

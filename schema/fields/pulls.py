@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, Position
-from adalog.datalog.values import EdnMap, Keyword
+from adalog.datalog.values import EdnMap
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.pool import PullRequest
 from adalog.executor.question.cost import few
-from adalog.planner.scope.interpretation import entity_named
+from adalog.schema.arguments.entities import entity_of
 from adalog.schema.arguments.speculation import BasisReading
 from adalog.schema.arguments.viewers import visible_as
 from adalog.schema.fields.queries import time_limit
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
 # Below these many values or texts the event loop is not worth leaving.
 _INLINE_VALUES = 2_000
 _INLINE_TEXTS = 200
-_AN_ENTITY = 'an entity is a number, an ident or a lookup ref such as [:user/email "ada@example.org"]'
-# Of an entity's number.
-_DIGITS = 19
 
 
 async def pulled(
@@ -95,28 +90,6 @@ def _entities(texts: Sequence[str], field: str, snapshot: Snapshot, cancel: Canc
             cancel.check()
         entities.append(entity_of(text, _place(field, number), snapshot))
     return entities
-
-
-def entity_of(text: str, place: str, snapshot: Snapshot) -> Any:
-    """What a text names: a number, an ident or a lookup ref. `place`: what messages call the text."""
-    plain = len(text) <= _DIGITS and text.isascii() and text.isdigit()
-    return int(text) if plain else _entity(text, place, snapshot)
-
-
-def _entity(text: str, place: str, snapshot: Snapshot) -> Any:
-    try:
-        value = edn.read(text)
-    except AdalogError as error:
-        raise error.of_text(place, f"; {_AN_ENTITY}") from None
-    try:
-        entity = entity_named(snapshot, value)
-        if not isinstance(entity, int | Keyword | tuple):
-            # It raises: here, where the text has a name.
-            snapshot.entid(entity)
-    except AdalogError as error:
-        # The whole text is at fault.
-        raise AdalogError(error.code, f"{place}: {error.message}", Position(1, 1, place)) from None
-    return entity
 
 
 def _written(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adalog.datalog.errors import invalid_argument, shown
 from adalog.executor.permissions.reasons import reasons
-from adalog.schema.fields.pulls import entity_of
+from adalog.schema.arguments.entities import entity_of
 
 if TYPE_CHECKING:
     from adalog.executor.bounds.cancel import Cancel

@@ -27,6 +27,7 @@ from adalog.store.tries.relation_files import (
     FIGURES,
     arrays_of_parts,
     form_of,
+    share_offsets,
     since_arrays,
 )
 from adalog.store.tries.signed import Signed
@@ -150,6 +151,7 @@ def join_pieces(fold: FoldTarget, forward: Sequence[Segment], backward: Sequence
     arrays |= since_arrays([_array(each, "since") for each in forward])
     arrays |= {name: _joined(forward, name) for name in _CLOSED}
     arrays["t"] = np.array([fold.t, last], np.int64)
+    share_offsets(arrays)
     return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays, form_of(arrays))
 
 

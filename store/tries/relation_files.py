@@ -29,6 +29,7 @@ _RUN: Final = "run"
 CSR: Final = ("keys", "offsets", "values")
 FIGURES: Final = "figures"
 DENSE: Final = "dense"
+_VE_OFFSETS: Final = "ve.offsets"
 SINCE: Final = f"since.{LEAST}"
 NO_INDEX: Final = -1
 """The first item of an index that does not fit its keys any more; of one that does it is 0."""
@@ -59,6 +60,7 @@ def _save_base(folder: Path, attribute: int, base: Base) -> Base:
         **arrays_of_parts("closed", base.closed, CLOSED),
         "t": np.array([base.t, base.last], np.int64),
     }
+    share_offsets(arrays)
     return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays, form_of(arrays)), trusted=True)
 
 
@@ -71,9 +73,15 @@ def since_arrays(parts: Sequence[Int64s]) -> dict[str, NDArray[Any] | JoinedArra
     return {"since": JoinedArray(length, lambda: iter(parts))}
 
 
+def share_offsets(arrays: dict[str, NDArray[Any] | JoinedArray]) -> None:
+    """Leaves out the offsets of one direction where every key has one value in both: they are the other's."""
+    if {len(arrays[f"{name}.keys"]) for name in ("ev", "ve")} == {len(arrays["ev.values"])}:
+        del arrays[_VE_OFFSETS]
+
+
 def form_of(arrays: Mapping[str, object]) -> int:
     """The format of a base's file."""
-    return NARROW if SINCE in arrays else PLAIN
+    return PLAIN if SINCE not in arrays and _VE_OFFSETS in arrays else NARROW
 
 
 def _since(arrays: Arrays) -> Int64s:
@@ -95,7 +103,8 @@ def _arrays_of_rows(name: str, rows: Csr) -> dict[str, NDArray[Any]]:
 
 def _rows_of(arrays: Arrays, name: str) -> Csr:
     """The rows of one direction, in files of older versions without figures."""
-    keys, offsets, values = (arrays[f"{name}.{part}"] for part in CSR)
+    keys, values = arrays[f"{name}.keys"], arrays[f"{name}.values"]
+    offsets = arrays.get(f"{name}.offsets", arrays["ev.offsets"])
     if f"{name}.{FIGURES}" not in arrays:
         return Csr(keys, offsets, values)
     longest, least, greatest = arrays[f"{name}.{FIGURES}"].tolist()

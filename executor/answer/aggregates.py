@@ -25,6 +25,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.expressions.calls import Call, Results
 from adalog.executor.expressions.decimals import ScaledDecimals, decimals_of
 from adalog.executor.expressions.number_columns import NumberColumns
+from adalog.executor.expressions.wide_decimals import WideDecimals, decimal_of
 from adalog.executor.join.batch import Batch, Column, check_total, stack
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.sum_kernels import exact_sums
@@ -112,6 +113,8 @@ def _of_call(element: FindAggregate, call: Results, rows: Batch, groups: Groups)
         found = None
         if isinstance(numbers, ScaledDecimals):
             found = _of_decimals(element, replace(numbers, numbers=_full(numbers.numbers, rows)), groups)
+        elif isinstance(numbers, WideDecimals):
+            found = _of_wide_decimals(element, numbers, groups)
         elif numbers is not None and numbers.dtype == np.float64:
             found = _of_doubles(element, _full(numbers, rows), groups)
     return _one(element, call.results(rows), groups) if found is None else found
@@ -196,12 +199,24 @@ def _on_decimals(element: FindAggregate, codes: Column, groups: Groups) -> Colum
 
 def _of_decimals(element: FindAggregate, decimals: ScaledDecimals, groups: Groups) -> Column | None:
     if decimals.largest * int(np.abs(groups.weight).sum()) >= _EXACT:
-        return None
+        return _of_wide_decimals(element, WideDecimals.of(decimals), groups)
     total = group_kernels.sum_by_group(groups.group, decimals.numbers * groups.weight, groups.count)
     if element.reduction is Reduction.SUM:
         return ScaledDecimals(total, decimals.scale).codes(groups.values, groups.cancel.check)
+    return _means(decimals_of(total.tolist(), decimals.scale), groups)
+
+
+def _of_wide_decimals(element: FindAggregate, decimals: WideDecimals, groups: Groups) -> Column | None:
+    totals = decimals.sums(groups.group, groups.weight, groups.count)
+    if totals is None:
+        return None
+    sums = [decimal_of(total, decimals.scale) for total in totals]
+    return groups.values.intern_many(sums) if element.reduction is Reduction.SUM else _means(sums, groups)
+
+
+def _means(sums: Sequence[Decimal], groups: Groups) -> Column:
+    """The codes of what sums are through the number of each group's tuples."""
     numbers = group_kernels.sum_by_group(groups.group, groups.weight, groups.count)
-    sums = decimals_of(total.tolist(), decimals.scale)
     return groups.values.intern_many(
         quotient_of_decimals(each, Decimal(n)) for each, n in zip(sums, numbers.tolist(), strict=True)
     )

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.executor.expressions import wide_decimals
 from adalog.executor.expressions.decimals import (
     ScaledDecimals,
     as_decimals,
@@ -16,6 +17,7 @@ from adalog.executor.expressions.decimals import (
     scaled,
     scaled_values,
 )
+from adalog.executor.expressions.wide_decimals import WideDecimals
 from adalog.executor.join.batch import Column, Mask
 from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import LONG_MAX, TAG_BIGDEC, TAG_DOUBLE, one_tag, tag_of
@@ -37,7 +39,8 @@ ARITHMETIC: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "/": np.divide,
 }
 
-Numbers = NDArray[np.int64] | NDArray[np.float64] | ScaledDecimals
+Decimals = ScaledDecimals | WideDecimals
+Numbers = NDArray[np.int64] | NDArray[np.float64] | Decimals
 """Longs, doubles or bigdecs, one for each row or one for all."""
 
 
@@ -68,7 +71,7 @@ class NumberColumns:
 
     def codes(self, numbers: Numbers) -> Column:
         """int64[n]: the codes of numbers, one for each row."""
-        if isinstance(numbers, ScaledDecimals):
+        if isinstance(numbers, ScaledDecimals | WideDecimals):
             return numbers.codes(self._values, self._check)
         if numbers.dtype == np.int64:
             return numbers.astype(np.int64, copy=False)
@@ -88,9 +91,8 @@ class NumberColumns:
 
 def arithmetic(name: str, left: Numbers, right: Numbers) -> Numbers | None:
     """None where a long might not fit into its code, or the quotient is no double."""
-    if isinstance(left, ScaledDecimals) or isinstance(right, ScaledDecimals):
-        a, b = as_decimals(left), as_decimals(right)
-        return None if a is None or b is None else computed(name, a, b)
+    if isinstance(left, ScaledDecimals | WideDecimals) or isinstance(right, ScaledDecimals | WideDecimals):
+        return _of_decimals(name, left, right)
     if left.dtype == np.int64 and right.dtype == np.int64:
         most, other = _largest(left), _largest(right)
         if name == "/" or (most * other if name == "*" else most + other) > LONG_MAX:
@@ -106,9 +108,8 @@ def comparison(name: str, left: Numbers | None, right: Numbers | None) -> Mask |
     """Which rows a comparison holds for; None where comparing the columns would round some of them."""
     if left is None or right is None:
         return None
-    if isinstance(left, ScaledDecimals) or isinstance(right, ScaledDecimals):
-        a, b = as_decimals(left), as_decimals(right)
-        return None if a is None or b is None else compared(COMPARE[name], a, b)
+    if isinstance(left, ScaledDecimals | WideDecimals) or isinstance(right, ScaledDecimals | WideDecimals):
+        return _decimals_compared(name, left, right)
     if left.dtype != right.dtype:
         longs = left if left.dtype == np.int64 else right
         if _largest(longs) > _DOUBLE:
@@ -118,3 +119,33 @@ def comparison(name: str, left: Numbers | None, right: Numbers | None) -> Mask |
 
 def _largest(numbers: NDArray[Any]) -> int:
     return max(-int(numbers.min()), int(numbers.max()))
+
+
+def _of_decimals(name: str, left: Numbers, right: Numbers) -> Decimals | None:
+    """As of `arithmetic`, of bigdecs or of bigdecs and longs: in 64 bits if they are enough."""
+    if not isinstance(left, WideDecimals) and not isinstance(right, WideDecimals):
+        a, b = as_decimals(left), as_decimals(right)
+        found = None if a is None or b is None else computed(name, a, b)
+        if found is not None:
+            return found
+    wide = _wide(left), _wide(right)
+    return None if wide[0] is None or wide[1] is None else wide_decimals.computed(name, wide[0], wide[1])
+
+
+def _decimals_compared(name: str, left: Numbers, right: Numbers) -> Mask | None:
+    """As of `comparison`."""
+    if not isinstance(left, WideDecimals) and not isinstance(right, WideDecimals):
+        a, b = as_decimals(left), as_decimals(right)
+        found: Mask | None = None if a is None or b is None else compared(COMPARE[name], a, b)
+        if found is not None:
+            return found
+    wide = _wide(left), _wide(right)
+    return None if wide[0] is None or wide[1] is None else wide_decimals.compared(name, wide[0], wide[1])
+
+
+def _wide(numbers: Numbers) -> WideDecimals | None:
+    """None of doubles."""
+    if isinstance(numbers, WideDecimals):
+        return numbers
+    found = as_decimals(numbers)
+    return None if found is None else WideDecimals.of(found)

@@ -28,6 +28,11 @@ ORIGIN: Final = "#origin"
 _MOST = float(1 << 62)
 
 
+# Rows of a batch that are looked at for equal ones, and of how many.
+_SAMPLE: Final = 1 << 11
+_MANY: Final = 1 << 15
+
+
 @dataclass(eq=False, slots=True)
 class Batch:
     """`columns`: a name to int64[size]. `weight`: int64[size], all positive, or None where each row counts once.
@@ -94,6 +99,14 @@ class Batch:
     def without(self, names: frozenset[str]) -> Batch:
         columns = {name: column for name, column in self.columns.items() if name not in names}
         return Batch(self.size, columns, self.weight)
+
+    def seems_distinct(self) -> bool:
+        """Whether nearly all of some rows, taken here and there, differ: to make all distinct merges few."""
+        if self.size < _MANY or not self.columns:
+            return False
+        step = self.size // _SAMPLE
+        _, first = group_kernels.group_rows(stack(column[::step] for column in self.columns.values()))
+        return 20 * len(first) >= 19 * _SAMPLE
 
     def distinct(self, check: Callable[[], None] | None = None) -> Batch:
         """Each row once; weights of equal rows are summed. `check` is called now and then, and may raise."""

@@ -133,4 +133,9 @@ class GenericJoin:
     def _project(self, batch: Batch, depth: int) -> Batch:
         kept = self._states.kept[depth]
         batch = self._states.ended(batch, depth) if kept is None else batch.only(kept)
-        return batch.distinct(self.check) if self.levels[depth].merge else batch
+        if not self.levels[depth].merge:
+            return batch
+        if self.weighted and depth == len(self.levels) - 1 and batch.seems_distinct():
+            # Whatever takes them adds up the weights of equal rows.
+            return batch
+        return batch.distinct(self.check)

@@ -1,5 +1,6 @@
-"""What light requests cost the server: CPU of its process beside an empty Strawberry resolver, in turns. The least of
-the rounds counts, as others use the machine."""
+"""What light requests cost the server: CPU of its process beside an empty Strawberry resolver, in turns.
+
+The least of the rounds counts, as others use the machine."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, 
 from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.derivations.derivation import Reason
 from adalog.executor.derivations.why import why
@@ -95,11 +95,13 @@ class QueryEngine:
     """Thread-safe."""
 
     def __init__(self, means: Means, memory: Memory, plan_bytes: int) -> None:
-        """`plan_bytes`: of the plans of recent questions, and of their joins."""
+        """`plan_bytes`: of the plans of recent questions, their joins, and pull patterns."""
         self.means = means
         self.memory = memory
-        self.compiler = Compiler(LruCache(plan_bytes * 3 // 4))
+        self.compiler = Compiler(LruCache(plan_bytes * 5 // 8))
         self.joins = KeptJoins(plan_bytes // 4)
+        # By their texts, each with whether there are queries in it.
+        self._patterns: LruCache[str, tuple[PullPattern, bool]] = LruCache(plan_bytes // 8)
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
@@ -128,10 +130,12 @@ class QueryEngine:
     ) -> tuple[list[EdnMap | None], int, PullPattern]:
         """(a map for each entity, or None if it has nothing of the pattern; the values; the pattern)."""
         with self.memory.lent(cancel):
-            parsed = read_pull(pattern)
+            parsed, has_queries = self._pattern(pattern)
             databases = {"$": snapshot}
 
             def pulled(options: Options) -> tuple[list[EdnMap | None], int]:
+                if not has_queries:
+                    return Puller(snapshot, cancel, strict=self.means.strict).pull_named(parsed, entities)
                 queries = self.compiler.compile_queries(parsed, "$", databases, {}, options, cancel)
                 call = self._calling((databases, {}), Scratch(snapshot.codes, take=cancel.budget.take), cancel)
                 answers = PullQueries(by_pattern(queries), _no_argument, call).of("$")
@@ -139,6 +143,15 @@ class QueryEngine:
                 return puller.pull_named(parsed, entities)
 
             return *cautiously(Options(), pulled, cancel), parsed
+
+    def _pattern(self, text: str) -> tuple[PullPattern, bool]:
+        """(the pattern of a text, whether there are queries in it)"""
+        known = self._patterns.get(text)
+        if known is None:
+            parsed = read_pull(text)
+            known = parsed, any(True for _ in parsed.all_queries())
+            self._patterns.put(text, known, weight_of_text(text))
+        return known
 
     def explain(self, question: Question, cancel: Cancel, *, analyze: bool) -> dict[str, Any]:
         """The plan of a question; with `analyze` what running it did, level by level."""

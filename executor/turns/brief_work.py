@@ -19,8 +19,10 @@ BRIEF_COST: Final = 2_000.0
 """What the planner expects of such work: less than 200 µs."""
 # What such work took so far, in seconds of the processor: the planner does not know what binding and decoding cost.
 _BRIEF_SECONDS: Final = 0.001
-# After which it is given up here.
+# After which it is given up here: of the processor, and where other processes have that.
 _MOST_SECONDS: Final = 0.002
+_PATIENCE_SECONDS: Final = 0.01
+_GIVEN_UP_SECONDS: Final = 0.02
 # How much of what is believed gives way to what was seen.
 _FORGETS: Final = 0.3
 _KEPT: Final = 4_096
@@ -33,10 +35,16 @@ class BriefTurn:
     lane: str = Lane.LIGHT
 
     def __init__(self) -> None:
-        self.look_at = time.monotonic() + _MOST_SECONDS
+        now = time.monotonic()
+        self.look_at = now + _MOST_SECONDS
+        # What a thread has computed is dear to ask for, and cannot be more than the time that has passed.
+        self._until = time.thread_time() + _MOST_SECONDS
+        self._at_last = now + _PATIENCE_SECONDS
 
     def look(self, now: float) -> None:
-        raise StartAgain
+        if now > self._at_last or time.thread_time() > self._until:
+            raise StartAgain
+        self.look_at = now + _MOST_SECONDS / 2
 
     def expect(self, cost: float) -> None:
         if cost >= BRIEF_COST:
@@ -66,13 +74,17 @@ class BriefWork:
         return self._seconds.get(hash(name), _MOST_SECONDS) <= _BRIEF_SECONDS
 
     def took(self, name: str, seconds: float) -> None:
-        """Takes in what work took. One that was given up took the most."""
+        """Takes in what work took. Once may be the machine's fault."""
+        self._believe(name, min(seconds, _MOST_SECONDS))
+
+    def gave_up(self, name: str) -> None:
+        """Work of this name was not brief: it is not tried again before it has been for a while."""
+        self._believe(name, _GIVEN_UP_SECONDS, forgets=1.0)
+
+    def _believe(self, name: str, seconds: float, forgets: float = _FORGETS) -> None:
         key = hash(name)
         with self._lock:
             before = self._seconds.pop(key, seconds)
-            self._seconds[key] = max(seconds, before + _FORGETS * (seconds - before))
+            self._seconds[key] = before + forgets * (seconds - before)
             while len(self._seconds) > _KEPT:
                 del self._seconds[next(iter(self._seconds))]
-
-    def gave_up(self, name: str) -> None:
-        self.took(name, 10 * _MOST_SECONDS)

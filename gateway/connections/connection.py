@@ -354,7 +354,13 @@ class Connection(HttpToolsProtocol):
             self.since = self.loop.time()
         if self._running is not None:
             self.wire.release(self, self._bodies.pop(self._running, 0))
-        super().on_response_complete()
+        # As uvicorn's, but that the wire ends idle connections, and no timer is set for each response.
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle

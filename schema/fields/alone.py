@@ -94,11 +94,11 @@ async def _query_alone(single: SingleField, context: Context, given: Mapping[str
 
 
 def _held_for(found: QueryResult, context: Context) -> Snapshot | None:
-    """The newest snapshot, where nothing else is read and the cache had the answer."""
-    question, newest = found.result.question, context.services.database.snapshot()
+    """The snapshot that is read, where the cache had the answer, and everybody sees all."""
+    question = found.result.question
     if question is None or found.result.cache != "HIT" or context.visible.guard is not None:
         return None
-    return newest if all(each is newest for each in question.databases.values()) else None
+    return question.snapshot if all(each is question.snapshot for each in question.databases.values()) else None
 
 
 async def _pull_alone(single: SingleField, context: Context, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,8 +85,8 @@ class Context:
     """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
     its queries gave (for the metrics), what its response may still come to, and the warnings of fields that
     cannot carry them, by their paths. visible: the database as its client sees it. reads: its typed fields, with
-    what is selected of each. holds_for: the newest snapshot, if the cache has the answer, and any request like this
-    one gets the same on it."""
+    what is selected of each. holds_for: the snapshot that is read, if the cache has the answer, and any request
+    like this one gets the same on it."""
 
     services: Services
     min_basis_t: int | None = None

@@ -21,7 +21,7 @@ from adalog.datalog.values import type_name
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block, Dictionary
-from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key
+from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key, values_of_keys
 from adalog.store.values.made_values import MadeValues
 from adalog.store.values.short_decimals import DecimalParts, ShortDecimals, decimal_of, parts_of, word_of
 
@@ -120,6 +120,9 @@ class Codes:
         """The values of many codes; of very many each distinct one is made once."""
         if len(codes) <= _FEW:
             return [self.decode(code) for code in codes.tolist()]
+        one = layout.one_tag(codes)
+        if one is not None:
+            return self._decode_tag(one, codes)
         tags = layout.tags_of(codes)
         present = np.flatnonzero(np.bincount(tags, minlength=16)).tolist()
         if len(present) == 1:
@@ -138,7 +141,7 @@ class Codes:
         if tag == layout.TAG_DOUBLE:
             return _listed(self.doubles(codes))
         if len(codes) <= _PAGE and tag in self._dictionaries:
-            return [value_of_key(tag, key) for key in self._dictionaries[tag].some(codes & _PAYLOAD)]
+            return values_of_keys(tag, self._dictionaries[tag].some(codes & _PAYLOAD))
         distinct, where = np.unique(codes & _PAYLOAD, return_inverse=True)
         values = np.empty(len(distinct), object)
         # Not `values[:] = list`: numpy would read a list of tuples as a matrix.

@@ -7,7 +7,7 @@ For `store.values.codes`. Spelling is canonical: two values have one spelling ex
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -81,6 +81,10 @@ def spell(value: Any) -> Spelling:
 
 def value_of_key(tag: int, key: bytes) -> Any:
     return _VALUES[tag](key)
+
+
+def values_of_keys(tag: int, keys: Sequence[bytes]) -> list[Any]:
+    return list(map(_VALUES[tag], keys))
 
 
 def inline_value(tag: int, payload: int) -> Any:

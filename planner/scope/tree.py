@@ -90,7 +90,7 @@ def tree_of(
     places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
     whole = AndNode((*atoms, *body.items))
     unique = tuple(dict.fromkeys((*given, *sorted(scoping.constants_in(whole)))))
-    names, callers = scoping.written, scoping.callers
+    written, callers = scoping.written, scoping.callers
     return Tree(
-        whole, unique, scoping.constants, predicates, places, names, callers, pulled, frozenset(input_names)
+        whole, unique, scoping.constants, predicates, places, written, callers, pulled, frozenset(input_names)
     )

@@ -161,7 +161,8 @@ def test_settings_are_undone(tmp_path: Path, word: str) -> None:
             {NAMES}"""
         done = adalog("repl", "--data", str(tmp_path / setting.split()[0]), stdin=text)
         assert done.exit_code == 0, (setting, done.output)
-        assert "Ada" in done.stdout and "Alan" not in done.stdout, setting
+        assert "Ada" in done.stdout, setting
+        assert "Alan" not in done.stdout, setting
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,11 @@ def _unbound(body: AndNode, loose: frozenset[str], bound: frozenset[str], tree: 
             raise misplaced(tree.written(passed[0]), f"the call of the rule {rule}, which needs it", position)
         return _not_given(tree.written(passed[0]), rule, position)
     name = min(first, key=lambda n: (tree.places.get(n) is None, n))
-    message = f"nothing binds {tree.written(name)}: {_reason(body, name, bound, tree)}"
+    written = tree.written(name)
+    reason = _reason(body, name, bound, tree)
+    if name not in bound and written in tree.inputs and name not in tree.inputs:
+        reason = f"a rule has its own variables, and sees none of :in; give it {written} as an argument"
+    message = f"nothing binds {written}: {reason}"
     return AdalogError(Code.UNBOUND_VARIABLE, message, tree.places.get(name))
 
 

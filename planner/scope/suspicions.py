@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import pairwise
-from typing import Final
+from math import isfinite
+from typing import Final, TypeGuard
 
 from adalog.datalog import ast
 from adalog.datalog.builtins import BUILTINS
@@ -20,10 +22,10 @@ from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.errors import shown as briefly
 from adalog.datalog.names import names_in, targets
 from adalog.datalog.pull import DB_ID, PullPattern
-from adalog.datalog.values import NUMERIC, Keyword, type_name
+from adalog.datalog.values import NUMERIC, EdnSet, Keyword, type_name
 from adalog.datalog.watched import look
 from adalog.planner.model import logical
-from adalog.planner.model.logical import COMPARISONS, AndNode, Leaf, conjuncts, everything
+from adalog.planner.model.logical import COMPARISONS, MEMBERSHIPS, AndNode, Leaf, conjuncts, everything
 from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, source_of
 from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import PathName, path_in
@@ -234,10 +236,17 @@ class _Finder:
         for item in items:
             if isinstance(item, logical.RuleAtom):
                 self.call(item, known)
+        functions = (item for item in items if isinstance(item, logical.FunctionAtom))
+        lists = {each.out: each for each in functions if each.name == "ground"}
         for item in items:
             match item:
                 case logical.PredicateAtom() if item.name in COMPARISONS:
                     self.comparison(item, known)
+                case logical.PredicateAtom() if item.name in MEMBERSHIPS:
+                    self.membership(item, item.args[0], item.args[1], known)
+                case logical.UnnestAtom() if item.collection in lists:
+                    literal = lists[item.collection]
+                    self.membership(literal, item.out, literal.args[0], known)
                 case logical.OrNode():
                     for branch in item.branches:
                         self.conjunction(branch, known)
@@ -295,7 +304,11 @@ class _Finder:
 
     def comparison(self, atom: logical.PredicateAtom, known: Mapping[str, PlaceContent]) -> None:
         sides: list[tuple[str, str]] = []
+        decimals = any(_is_bigdec(arg, known) for arg in atom.args)
         for arg in atom.args:
+            if decimals and isinstance(arg, ast.Const) and _is_rounded(arg.value):
+                self.rounded(atom.name, arg.value, atom.position)
+                return
             if isinstance(arg, str) and arg in known:
                 sides.append((self.outline.tree.written(arg), str(type_of(known[arg]))))
             elif isinstance(arg, ast.Const) and arg.value is not None:
@@ -316,6 +329,20 @@ class _Finder:
             outcome = "never equal" if atom.name in (*_EQUALITIES, "==") else "in no order"
             message = f"({atom.name} {left} {right}) compares {_a(one)} with {_a(other)}, which are {outcome}{hint}"
             self.say(Suspicion.IMPOSSIBLE_VALUE, message, atom.position)
+
+    def membership(self, atom: Call, member: object, among: object, known: Mapping[str, PlaceContent]) -> None:
+        """A literal list is a test of its members, or a `ground` of them that binds the variable."""
+        if _is_bigdec(member, known) and isinstance(among, ast.Const) and isinstance(among.value, tuple | EdnSet):
+            rounded = next(filter(_is_rounded, among.value), None)
+            if rounded is not None:
+                self.rounded("in" if atom.name == "ground" else atom.name, rounded, atom.position)
+
+    def rounded(self, name: str, value: float, position: Position | None) -> None:
+        message = (
+            f"({name} …) compares a bigdec with the double {shown(value)}, whose exact value is another than "
+            f"it is written; write {shown(value)}M"
+        )
+        self.say(Suspicion.IMPOSSIBLE_VALUE, message, position)
 
     # What hangs together
 
@@ -419,3 +446,12 @@ def _joined(groups: list[_Group], names: set[str], asks: bool, position: Positio
         asks = asks or group[1]
         place = place or group[2]
     return [*apart, (names, asks, place or position)]
+
+
+def _is_bigdec(term: object, known: Mapping[str, PlaceContent]) -> bool:
+    return isinstance(term, str) and term in known and type_of(known[term]) == "bigdec"
+
+
+def _is_rounded(value: object) -> TypeGuard[float]:
+    """Whether a double is another number than its shortest decimal, as 0.1 is and 0.5 is not."""
+    return isinstance(value, float) and isfinite(value) and Decimal(value) != Decimal(repr(float(value)))

@@ -28,7 +28,7 @@ class Tree:
     `given`: the variables that have one value, scalar inputs and the `constants` of rule calls. `predicates`: the
     rules that are relations. `places`: where each variable was written; `names`: how, of those that were given
     names of their own. `callers`: the rule call that a variable is first passed to. `pulled`: the queries in pull
-    patterns.
+    patterns. `inputs`: the variables of `:in`.
     """
 
     body: AndNode
@@ -39,6 +39,7 @@ class Tree:
     names: Mapping[str, str]
     callers: Mapping[str, tuple[str, Position | None]]
     pulled: tuple[PulledQuery, ...] = ()
+    inputs: frozenset[str] = frozenset()
 
     def written(self, variable: str) -> str:
         return self.names.get(variable, variable)
@@ -89,4 +90,7 @@ def tree_of(
     places = scoping.places | names_in(query.where, inside_not=True) | asked | visible
     whole = AndNode((*atoms, *body.items))
     unique = tuple(dict.fromkeys((*given, *sorted(scoping.constants_in(whole)))))
-    return Tree(whole, unique, scoping.constants, predicates, places, scoping.written, scoping.callers, pulled)
+    written, callers = scoping.written, scoping.callers
+    return Tree(
+        whole, unique, scoping.constants, predicates, places, written, callers, pulled, frozenset(input_names)
+    )

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,9 @@ _ISSUES = [
     (4, "Export", "blocked", None, None, 1),
     (5, "Docs", "closed", 1, 1, None),
 ]
+# Another person of the same name, with an open issue and a closed one.
+_NAMESAKES = [(4, "Ada")]
+_ISSUES_OF_NAMESAKES = [(6, "Search", "open", 2, 4, None), (7, "Icons", "closed", 2, 4, None)]
 _SCHEMA = re.findall(r"```clojure\n(\[\{:db/ident.+?)```", _PAGE.read_text(), re.DOTALL)
 
 
@@ -32,29 +36,35 @@ def sql() -> Iterator[sqlite3.Connection]:
     connection.execute("PRAGMA case_sensitive_like = on")
     connection.execute("CREATE TABLE person (id, name)")
     connection.execute("CREATE TABLE issue (id, title, status, estimate, owner, parent)")
-    connection.executemany("INSERT INTO person VALUES (?, ?)", _PEOPLE)
-    connection.executemany("INSERT INTO issue VALUES (?, ?, ?, ?, ?, ?)", _ISSUES)
+    connection.executemany("INSERT INTO person VALUES (?, ?)", _PEOPLE + _NAMESAKES)
+    connection.executemany("INSERT INTO issue VALUES (?, ?, ?, ?, ?, ?)", _ISSUES + _ISSUES_OF_NAMESAKES)
     yield connection
     connection.close()
 
 
 @pytest.fixture
 def tracker(db: World) -> World:
-    return filled(db)
+    filled(db)
+    add(db, _NAMESAKES, _ISSUES_OF_NAMESAKES)
+    return db
 
 
 def filled(db: World) -> World:
     """The database with the rows of the page's tables."""
     db.tx(*_SCHEMA)
-    for number, name in _PEOPLE:
+    add(db, _PEOPLE, _ISSUES)
+    return db
+
+
+def add(db: World, people: list[Any], issues: list[Any]) -> None:
+    for number, name in people:
         db.tx(f'[{{:person/id {number} :person/name "{name}"}}]')
-    for number, title, status, estimate, owner, parent in _ISSUES:
+    for number, title, status, estimate, owner, parent in issues:
         values = [f':issue/id {number} :issue/title "{title}" :issue/status "{status}"']
         values += [f":issue/estimate {estimate}"] * (estimate is not None)
         values += [f":issue/owner [:person/id {owner}]"] * (owner is not None)
         values += [f":issue/parent [:issue/id {parent}]"] * (parent is not None)
         db.tx(f"[{{{' '.join(values)}}}]")
-    return db
 
 
 @pytest.mark.parametrize(("statement", "query"), _PAIRS, ids=[statement[:40] for statement, _ in _PAIRS])

@@ -399,6 +399,22 @@ def test_rules_asked_for_and_not_given(people):
     people.refuses("ARG_INVALID", "[:find ?x :in $ % :where [?x :age]]")
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "[[(more ?p) [?p :n/x ?x] [(>= ?x ?least)]]]",
+        "[[(more ?p) [?p :n/x ?x] [(+ ?x ?least) ?y] [(> ?y 3)]]]",
+        "[[(more ?p) [?p :n/x ?x]] [(more ?p) (more ?q) [?p :n/x ?q] [(>= ?q ?least)]]]",
+    ],
+)
+@pytest.mark.parametrize("given", ["?least", "[?least ...]", "[[?least]]"])
+def test_a_rule_sees_no_variable_of_in(db, rules, given):
+    query = f"[:find ?p :in $ {given} :where (more ?p) :rules {rules}]"
+    argument = {"?least": "5", "[?least ...]": "[5]", "[[?least]]": "[[5]]"}[given]
+    says = "nothing binds ?least: a rule has its own variables, and sees none of :in; give it ?least as an argument"
+    refused("UNBOUND_VARIABLE", query, says, lambda text: db.run(text, argument))
+
+
 def text_of(rules: str) -> str:
     """The text as an EDN string."""
     return '"' + rules.replace("\\", "\\\\").replace('"', '\\"') + '"'

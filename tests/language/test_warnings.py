@@ -111,6 +111,30 @@ def test_a_date_as_text_says_how_it_is_written(tracker):
     assert 'an instant is written #inst "2024-05-01"' in tracker.says(query.replace("‸", ""))
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(= ?c 9.99)",
+        "(== ?c 9.99)",
+        "(== 9.99 ?c)",
+        "(>= ?c 9.99)",
+        "(between ?c 9.99 12.5)",
+        "(in ?c [1M 9.99])",
+        "(not-in ?c #{9.99})",
+    ],
+)
+def test_a_double_that_no_bigdec_equals_says_how_a_bigdec_is_written(tracker, condition):
+    query = f"[:find ?i :where [?i :issue/cost ?c] ‸[{condition}]]"
+    assert tracker.warnings(query) == ["IMPOSSIBLE_VALUE"]
+    assert "write 9.99M" in tracker.says(query.replace("‸", ""))
+    quiet(tracker, query.replace("‸", "").replace("9.99", "9.99M").replace("12.5", "12.5M"))
+
+
+@pytest.mark.parametrize("condition", ["(== ?c 9.5)", "(< 0.25 ?c)", "(between ?c 1 2.5)", "(in ?c [1M 2M])"])
+def test_a_double_that_is_exactly_what_is_written_is_no_mistake(tracker, condition):
+    quiet(tracker, f"[:find ?i :where [?i :issue/cost ?c] [{condition}]]")
+
+
 def test_a_list_for_one_value_says_what_binds_it(tracker):
     assert "[?s ...]" in tracker.says("[:find ?i :in $ ?s :where [?i :issue/status ?s]]", "[:open :closed]")
 

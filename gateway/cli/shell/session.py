@@ -28,7 +28,9 @@ from adalog.schema.arguments.basis import read_instant
 from adalog.schema.writing.encoding import Encoding, encode
 
 _NONE: Final = "none"
-_SWITCH: Final = {"on": True, "off": False}
+# What undoes a setting.
+_OFF: Final = (_NONE, "off")
+_SWITCH: Final = {"on": True, "off": False, _NONE: False}
 # Files that may name each other by :source.
 _DEEPEST: Final = 16
 # Characters of a line of help, on a terminal however narrow.
@@ -248,7 +250,7 @@ class ShellSession:
 
     def args(self, rest: str) -> None:
         """Values for the inputs after $ in :in, as EDN, for the queries that follow; none: no values."""
-        given = [] if rest.strip() == _NONE else forms(rest)
+        given = [] if rest.strip() in _OFF else forms(rest)
         for each in given:
             edn.read(each)
         if not rest.strip():
@@ -326,7 +328,7 @@ def _value(rest: str, command: str, what: str) -> str | None:
     text = rest.strip()
     if not text:
         raise invalid_argument(f"{command} takes {what}, or {_NONE}")
-    return None if text == _NONE else text
+    return None if text in _OFF else text
 
 
 def _moment(rest: str, command: str) -> str | None:

@@ -151,6 +151,20 @@ def test_a_pipe(tmp_path: Path) -> None:
     assert "never" not in done.output
 
 
+@pytest.mark.parametrize("word", ["none", "off"])
+def test_settings_are_undone(tmp_path: Path, word: str) -> None:
+    settings = [":as-of 0", ":since 1", ":history on", ':with [{:person/name "Alan"}]', ":args 5"]
+    for setting in settings:
+        text = f"""[{{:person/name "Ada"}}]
+            {setting}
+            {setting.split()[0]} {word}
+            {NAMES}"""
+        done = adalog("repl", "--data", str(tmp_path / setting.split()[0]), stdin=text)
+        assert done.exit_code == 0, (setting, done.output)
+        assert "Ada" in done.stdout, setting
+        assert "Alan" not in done.stdout, setting
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

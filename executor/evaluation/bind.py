@@ -348,7 +348,9 @@ class Binding:
             return self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch)
 
         check, distinct = self._check_under_way(), bool(inner.levels and node.shared)
-        return NotExtender(node.shared, matches, self.rank, check, distinct=distinct, after=node.after)
+        lookups = None if inner.levels else inner.body
+        shared, rank = node.shared, self.rank
+        return NotExtender(shared, matches, rank, check, distinct=distinct, after=node.after, lookups=lookups)
 
     def _tied(self, node: logical.NotNode) -> TiedJoin | None:
         """The join of a `not` in two steps, where only comparisons tie it to the outside."""

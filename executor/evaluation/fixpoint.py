@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,13 @@ GrowingFacts = RowFacts | GroupFacts
 """The facts of a derived relation while its rules run."""
 
 
+class RuleJoins(Protocol):
+    """Keeps the joins of rules."""
+
+    def join(self, plan: RulePlan, relations: Relations) -> GenericJoin | None:
+        """The join of a rule over these; None where a part without variables already fails."""
+
+
 @dataclass
 class StratumCounts:
     """What a stratum's evaluation did: rows of each relation, rows added in each round (0: before the first)."""
@@ -74,13 +82,14 @@ class StratumCounts:
 @dataclass
 class Fixpoint:
     """One evaluation of a plan's program. `start`: the query's first batch, which its magic sets begin with.
-    `numbered`: fills `round_of`."""
+    `numbered`: fills `round_of`. `joins`: where the joins of rules are kept, if they are."""
 
     plan: Plan
     inputs: Inputs
     start: Batch
     run: QueryRun
     numbered: bool = False
+    joins: RuleJoins | None = None
     relations: dict[str, Sequence[Column] | DerivedRelation] = field(init=False)
     counts: list[StratumCounts] = field(default_factory=list)
     dropped: dict[str, DroppedRows] = field(default_factory=dict)
@@ -316,7 +325,7 @@ class _Rule:
     def run(self) -> None:
         """Adds what the rule derives from what is known now."""
         own = self.fixpoint
-        join = self._join(own.binding({}))
+        join = self._join()
         if join is None:
             return
         self.counts = join.counts
@@ -328,7 +337,9 @@ class _Rule:
         start = own.start.only(frozenset(self.plan.given)) if self.plan.given else Batch(1, {})
         Driver(join, sink, own.run.cancel, own.run.threads).run(start)
 
-    def _join(self, binding: Binding) -> GenericJoin | None:
+    def _join(self) -> GenericJoin | None:
+        if self.fixpoint.joins is not None:
+            return self.fixpoint.joins.join(self.plan, self.fixpoint.relations)
         if self._bound is not None:
             join, readers = self._bound
             for reader in readers:
@@ -336,6 +347,7 @@ class _Rule:
                 assert isinstance(held, DerivedRelation)
                 reader.extender.levels = held.versions[reader.version][0].levels(reader.places)
             return join
+        binding = self.fixpoint.binding({})
         join = binding.join_of(self.plan.body.items, self.plan.given, self.plan.levels, False)
         if self._lasting and self.plan.delta is not None:
             readers = [reader for reader in binding.readers if reader.version is Version.RECENT]

@@ -12,7 +12,7 @@ from typing import Final
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.fixpoint import derived
-from adalog.executor.evaluation.lasting_binding import JOIN_BYTES, PART_BYTES, PLAN_BYTES, LastingBinding
+from adalog.executor.evaluation.lasting_binding import JOIN_BYTES, PART_BYTES, PLAN_BYTES, LastingBinding, PlanJoins
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
@@ -33,11 +33,13 @@ class _View:
 
 @dataclass(eq=False, slots=True)
 class BoundJoin:
-    """A bound join with its binding. `join`: None where a part without variables already fails."""
+    """A bound join with its binding. `join`: None where a part without variables already fails, or where there are
+    rules: then `joins` has it, and theirs."""
 
     binding: LastingBinding
     join: GenericJoin | None
     views: Mapping[str, _View]
+    joins: PlanJoins
 
     def suits(self, databases: Mapping[str, Snapshot]) -> bool:
         """Whether what was bound is right for these."""
@@ -88,15 +90,16 @@ class KeptJoins:
                     bound.join.count_anew()
                 return bound
         binding = LastingBinding(plan, databases, {}, run, derive=derived, moves=True)
-        join = binding.join()
+        join = None if plan.program.strata else binding.join()
         views = {name: _View(each.schema.key, each.codes, each.key) for name, each in databases.items()}
-        return BoundJoin(binding, join, views)
+        return BoundJoin(binding, join, views, PlanJoins(binding))
 
     def give_back(self, bound: BoundJoin) -> None:
         """Ends a run. What was decided by the rows of its databases is not kept."""
         binding = bound.binding
         entry = self._entry(binding.plan)
-        lasting = binding.lasting
+        lasting = len(bound.joins) > 0 if binding.plan.program.strata else binding.lasting
+        bound.joins.rest()
         binding.rest()
         if not lasting:
             entry.lasting = False
@@ -109,6 +112,7 @@ class KeptJoins:
         entry = self._entries.get(key)
         if entry is None or entry.plan.body is not plan.body:
             entry = _Entry(plan)
-            parts = PART_BYTES * len(plan.body.items)
-            self._entries.put(key, entry, PLAN_BYTES + _IDLE * (JOIN_BYTES + parts))
+            rules = [rule for stratum in plan.program.strata for rule in (*stratum.once, *stratum.rounds)]
+            parts = PART_BYTES * (len(plan.body.items) + sum(len(each.body.items) for each in rules))
+            self._entries.put(key, entry, PLAN_BYTES + _IDLE * (JOIN_BYTES * (1 + len(rules)) + parts))
         return entry

@@ -6,17 +6,22 @@ snapshot is held.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from adalog.datalog.ast import Const, LookupRef
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.evaluation.bind import Binding
+from adalog.executor.evaluation.bind import Binding, RecentReader
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Bound, Patterns
+from adalog.executor.extenders.relation import NO_LEVELS
+from adalog.executor.facts.facts import DerivedRelation, FactRows, Relations
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
-from adalog.planner.model.logical import DatomAtom, RelationAtom, Term
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.planner.model.logical import DatomAtom, RelationAtom, Term, everything
+from adalog.planner.model.plan import Plan
+from adalog.planner.model.program import RulePlan
 from adalog.planner.model.version import Version
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import Trie
@@ -99,6 +104,55 @@ class LastingBinding(Binding):
         """Ends a run: lets go of what it read."""
         self.forget()
         self.databases, self.moments, self.run = {}, {}, NO_RUN
+
+
+@dataclass(eq=False, slots=True)
+class PlanJoins:
+    """The joins of a plan with rules and of these rules, each bound when it is first needed. One is kept if what it
+    reads of derived relations are single parts, which are exchanged from run to run."""
+
+    binding: LastingBinding
+    _joins: dict[int, tuple[GenericJoin, list[RecentReader]]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._joins)
+
+    def join(self, plan: Plan | RulePlan, relations: Relations, *, weighted: bool = False) -> GenericJoin | None:
+        """The join of the plan, or of a rule, over what was derived so far; None where a part without variables
+        already fails."""
+        known = self._joins.get(id(plan.body))
+        if known is not None and _pointed(known[1], relations):
+            known[0].count_anew()
+            return known[0]
+        binding = self.binding
+        binding.relations, binding.readers, binding.lasting = relations, [], True
+        join = binding.join_of(plan.body.items, plan.given, plan.levels, weighted)
+        readers, binding.readers = binding.readers, []
+        derived = sum(isinstance(leaf, RelationAtom) for leaf in everything(plan.body))
+        if join is not None and binding.lasting and len(readers) == derived:
+            self._joins[id(plan.body)] = join, readers
+        return join
+
+    def rest(self) -> None:
+        """Ends a run: lets go of what was derived in it."""
+        for _, readers in self._joins.values():
+            for reader in readers:
+                reader.extender.levels = NO_LEVELS
+        self.binding.relations = {}
+
+
+def _pointed(readers: Sequence[RecentReader], relations: Relations) -> bool:
+    """Has readers read the parts that there are now, if they are single ones."""
+    parts: list[FactRows] = []
+    for reader in readers:
+        held = relations[reader.relation]
+        found = held.versions.get(reader.version, ()) if isinstance(held, DerivedRelation) else ()
+        if len(found) != 1:
+            return False
+        parts.append(found[0])
+    for reader, part in zip(readers, parts, strict=True):
+        reader.extender.levels = part.levels(reader.places)
+    return True
 
 
 def _naming(atom: DatomAtom, attribute: Attribute, at: Snapshot) -> set[int] | None:

@@ -94,7 +94,7 @@ class Collector:
         """All rows taken; each once, but for those with weights."""
         if not self._batches:
             return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
-        if self.distinct and self._rows != self._settled:
+        if self.distinct and self._rows != self._settled and self._rows > 1:
             self._settle()
         elif len(self._batches) > 1:
             with Held(self.cancel.budget, self._held.nbytes):
@@ -141,13 +141,24 @@ def run_join(
     that which rows it keeps does not depend on the plan. `kept`: where bound joins are kept, if they are."""
     if inputs.start is None:
         return join_over(plan, inputs, {}, run, most=most, whole=whole)
-    if not plan.program.strata:
-        bound = None if kept is None or inputs.relations else kept.lend(plan, inputs.databases, run)
-        if kept is not None and bound is not None:
-            try:
-                return _driven(plan, inputs, bound.join, run, collector_for(plan, most, run.cancel, whole=whole))
-            finally:
-                kept.give_back(bound)
+    bound = None if kept is None or inputs.relations else kept.lend(plan, inputs.databases, run)
+    if bound is None:
+        return _run_anew(plan, inputs, run, most=most, whole=whole)
+    assert kept is not None
+    try:
+        collector = collector_for(plan, most, run.cancel, whole=whole)
+        if not plan.program.strata:
+            return _driven(plan, inputs, bound.join, run, collector)
+        fixpoint = Fixpoint(plan, inputs, inputs.start, run, joins=bound.joins)
+        join = bound.joins.join(plan, fixpoint.relations_read(), weighted=plan.weighted)
+        ran = _driven(plan, inputs, join, run, collector)
+        return replace(ran, strata=fixpoint.counts, dropped=fixpoint.dropped)
+    finally:
+        kept.give_back(bound)
+
+
+def _run_anew(plan: Plan, inputs: Inputs, run: QueryRun, *, most: int | None, whole: bool) -> JoinOutcome:
+    if not plan.program.strata or inputs.start is None:
         return join_over(plan, inputs, inputs.relations, run, most=most, whole=whole)
     fixpoint = Fixpoint(plan, inputs, inputs.start, run)
     ran = join_over(plan, inputs, fixpoint.relations_read(), run, most=most, whole=whole)

@@ -53,20 +53,26 @@ class Moments:
         """The extender of a pattern over the version that it names, or what is decided already."""
         return Patterns(self.at(atom.version), rank, strict).extender(atom)
 
+    def pairs(self, atom: DatomAtom, attribute: int, version: Version) -> Batch:
+        """`rows` of a pattern that `is_of_pairs` of an attribute, which is the same one at both moments."""
+        between = self.changed(attribute)
+        pairs = between.added if version is Version.CAME else between.removed
+        assert isinstance(atom.entity, str)
+        assert isinstance(atom.value, str)
+        return Batch(len(pairs[0]), {atom.entity: pairs[0], atom.value: pairs[1]}) if len(pairs[0]) else _NO_ROWS
+
     def rows(self, atom: DatomAtom, strict: bool, version: Version) -> Batch:
         """Distinct rows of a pattern's variables, for CAME rows that hold at the second moment, for WENT rows that
         hold at the first. All that hold at that moment alone are among them."""
         came = version is Version.CAME
-        attribute = self._attribute(atom)
+        attribute = self.attribute(atom)
         is_stamped = atom.tx is not None or atom.added is not None
         if attribute is not None and not is_stamped and not _names_an_entity(atom, attribute):
+            if is_of_pairs(atom):
+                return self.pairs(atom, attribute.id, version)
             between = self.changed(attribute.id)
-            pairs = between.added if came else between.removed
-            if not len(pairs[0]):
+            if not len((between.added if came else between.removed)[0]):
                 return _NO_ROWS
-            if isinstance(atom.entity, str) and isinstance(atom.value, str) and atom.entity != atom.value:
-                # What most reactions begin with.
-                return Batch(len(pairs[0]), {atom.entity: pairs[0], atom.value: pairs[1]})
         other = {each.id: (each.ident_code, terms) for each, terms in self._sides(atom, strict, not came)}
         parts: list[Batch] = []
         for attribute, terms in self._sides(atom, strict, came):
@@ -91,12 +97,19 @@ class Moments:
     def _sides(self, atom: DatomAtom, strict: bool, came: bool) -> Sequence[tuple[Attribute, Terms]]:
         return Patterns(self.new if came else self.old, {}, strict).sides(atom)
 
-    def _attribute(self, atom: DatomAtom) -> Attribute | None:
+    def attribute(self, atom: DatomAtom) -> Attribute | None:
         """The attribute that a pattern names, if the name means the same attribute at both moments."""
         if not isinstance(atom.attribute, Const):
             return None
         new, old = (each.attribute(atom.attribute.value) for each in (self.new, self.old))
         return new if new is not None and old is not None and new.id == old.id else None
+
+
+def is_of_pairs(atom: DatomAtom) -> bool:
+    """Whether the rows of a pattern of one attribute are its pairs: its places are two variables, and no more."""
+    first, second = atom.entity, atom.value
+    is_open = isinstance(first, str) and isinstance(second, str) and first != second
+    return is_open and atom.tx is None and atom.added is None
 
 
 def _names_an_entity(atom: DatomAtom, attribute: Attribute) -> bool:

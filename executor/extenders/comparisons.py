@@ -20,12 +20,15 @@ from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.join.protocol import AtLevel, level_of
 from adalog.executor.join.ranges import RangeExtender, Ranges
 from adalog.executor.join.shortcuts.narrowing import Narrowing, Within
-from adalog.store.values.layout import NIL
+from adalog.executor.join.small.parts import Encoded, Part, Slots
+from adalog.store.values.layout import NIL, TAG_BOOLEAN, code_of
 
+# No value has it.
+_NO_CODE: Final = code_of(TAG_BOOLEAN, 3)
 _TURNED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "=="}
 
 
-class EqualityExtender(AtLevel, RangeExtender):
+class EqualityExtender(AtLevel, RangeExtender, Encoded):
     """`[(= ?a ?b)]`, `[(= ?a 1)]`, `[(identity ?a) ?b]`: the variable that is bound last has the other's value.
     `nil_fits`: whether nil equals nil; what a function gives is never nil."""
 
@@ -52,6 +55,17 @@ class EqualityExtender(AtLevel, RangeExtender):
         at = np.arange(batch.size)
         fits = True if self.nil_fits else column != NIL
         return Ranges.within(column, at, at + fits)
+
+    def part(self, variable: str, slots: Slots) -> Part | None:
+        left, right = self.terms
+        if left == right:
+            return None
+        assert isinstance(left, str)
+        never = _NO_CODE if self.nil_fits else NIL
+        if isinstance(right, int):
+            return Part.equal(slots[left], right, constant=True, never=never)
+        own, other = (right, left) if right == variable else (left, right)
+        return Part.equal(slots[own], slots[other], constant=False, never=never)
 
     def holds(self, batch: Batch, variable: str) -> Mask:
         left, right = (batch.columns[term] if isinstance(term, str) else term for term in self.terms)

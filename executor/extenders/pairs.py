@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.join.protocol import START
 from adalog.executor.join.ranges import RangeExtender, Ranges, Unwritten
-from adalog.executor.kernels import range_kernels
+from adalog.executor.join.small.parts import Encoded, Part, Slots
+from adalog.executor.kernels import memory, range_kernels
+from adalog.store.tries import places
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
+
+assert places.ORIGIN == memory.ORIGIN, "kernels follow the places that the store gives"
 
 # Fewer keys are looked for in a level without its filter, and in a column by the kernel of all tries.
 _FEW_KEYS: Final = 64
@@ -123,7 +127,7 @@ def keys_hold(trie: Trie, keys: Column) -> Mask:
 
 
 @dataclass(eq=False)
-class PairExtender(RangeExtender):
+class PairExtender(RangeExtender, Encoded):
     """`[?e :attribute ?v]`: a binary relation read through its two tries. Either end is a variable's name, a
     constant's code, or None for a blank. `forward` gives the trie from first to second, `backward` the other; both
     are asked for only when needed, since a snapshot builds them lazily."""
@@ -187,6 +191,18 @@ class PairExtender(RangeExtender):
         _, reverse, other = self._sides(variable)
         assert isinstance(other, str)
         return trie_ranges(reverse(), batch.columns[other])
+
+    def part(self, variable: str, slots: Slots) -> Part | None:
+        if variable == START:
+            variable = max(self.variables, key=self.rank.__getitem__)
+        own, reverse, other = self._sides(variable)
+        if other == variable:
+            return None
+        if isinstance(other, int):
+            return Part.pairs(lambda: reverse().placed, slots[variable], other, constant=True)
+        if other is None or other not in slots:
+            return Part.keys(lambda: own().placed, slots[variable])
+        return Part.pairs(lambda: reverse().placed, slots[variable], slots[other], constant=False)
 
     def holds(self, batch: Batch, variable: str) -> Mask:
         if variable == START:

@@ -7,6 +7,8 @@ under each prefix, and where each value's own children begin.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,9 @@ from numpy.typing import NDArray
 from adalog.executor.join.batch import Batch, Column, Mask, run_starts
 from adalog.executor.join.protocol import START
 from adalog.executor.join.ranges import RangeExtender, Ranges
+from adalog.executor.join.small.parts import Encoded, Part, Slots
 from adalog.executor.kernels import group_kernels, range_kernels
+from adalog.store.tries.places import Placed, words_of
 from adalog.store.tries.trie import Csr
 
 _MOST_PACKED = 1 << 62
@@ -41,6 +45,19 @@ class Levels:
                 self.offsets.append(np.append(np.searchsorted(starts, parents), len(starts)))
             parents = starts
 
+    @cached_property
+    def placed(self) -> Placed | None:
+        """(values, how many, offsets) of each level; None if compiled code cannot read them through places."""
+        arrays = *self.values, *self.offsets
+        places = words_of(*arrays)
+        if places is None:
+            return None
+        numbers: list[int] = []
+        for number, values in enumerate(self.values):
+            offsets = len(self.values) + number
+            numbers += (places[number], len(values), places[offsets] if offsets < len(places) else 0)
+        return Placed(numbers, arrays)
+
     def csr(self) -> Csr:
         """The same of two columns: from the first to the second."""
         (keys, values), (offsets,) = self.values, self.offsets
@@ -64,7 +81,10 @@ def sorted_columns(columns: Sequence[Column]) -> list[Column]:
     return [column[order] for column in columns]
 
 
-class RelationExtender(RangeExtender):
+NO_LEVELS: Final = Levels([np.empty(0, np.int64)])
+
+
+class RelationExtender(RangeExtender, Encoded):
     """Rows over distinct variables, as `Levels` in the order of `variables_in_order`."""
 
     def __init__(self, order: Sequence[str], levels: Levels, rank: dict[str, int]) -> None:
@@ -100,6 +120,11 @@ class RelationExtender(RangeExtender):
     def ranges(self, batch: Batch, variable: str) -> Ranges:
         depth = self.order.index(variable)
         return Ranges.within(self.levels.values[depth], *self.under(batch, depth))
+
+    def part(self, variable: str, slots: Slots) -> Part:
+        depth = len(self.order) - 1 if variable == START else self.order.index(variable)
+        above = [slots[name] for name in self.order[:depth]]
+        return Part.rows(lambda: self.levels.placed, slots[self.order[depth]], above)
 
     def holds(self, batch: Batch, variable: str) -> Mask:
         depth = len(self.order) - 1 if variable == START else self.order.index(variable)

@@ -18,7 +18,7 @@ from adalog.executor.evaluation.bind import Binding, Held
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.lasting_binding import PLAN_BYTES
 from adalog.executor.evaluation.local import Collector, collector_for
-from adalog.executor.extenders.changes import Moments, fact_rows
+from adalog.executor.extenders.changes import Moments, fact_rows, is_of_pairs
 from adalog.executor.follow.arguments import Arguments, recoded
 from adalog.executor.follow.lasting_joins import LastingJoins
 from adalog.executor.follow.program import Derivation
@@ -39,6 +39,7 @@ from adalog.planner.order.statistics import Statistics
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.trie import among, distinct
 from adalog.store.values.codes import Scratch
+from adalog.store.values.schema import Schema
 
 # Sizes up to which any plan is as good as another.
 _FEW: Final = 64
@@ -92,6 +93,9 @@ class ReactionJoins:
         self._group_bodies: dict[Version, AndNode] = {}
         moves = moving_database(source)
         self._moves = moves if rules is None else with_derived(moves)
+        # By the identity of atoms: what their attributes are under the schemas of a step's moments.
+        self._attributes: dict[int, int | None] = {}
+        self._schemas: tuple[Schema | None, Schema | None] = (None, None)
         self._epoch: tuple[Any, ...] = ()
         self._planned_for: Mapping[Hashable, int] = {}
 
@@ -198,9 +202,22 @@ class ReactionJoins:
     def _changed(self, atom: Atom, tick: Moments, strict: bool) -> Batch:
         """The rows of an atom that came or went."""
         if isinstance(atom, DatomAtom):
+            attribute = self._attribute(atom, tick)
+            if attribute is not None:
+                return tick.pairs(atom, attribute, atom.version)
             return tick.rows(atom, strict, atom.version)
         assert self._derivation is not None
         return fact_rows(atom, self._derivation.changed(atom))
+
+    def _attribute(self, atom: DatomAtom, tick: Moments) -> int | None:
+        """The attribute whose pairs are the rows of a pattern; None if they are not an attribute's pairs."""
+        schemas = tick.old.schema, tick.new.schema
+        if schemas[0] is not self._schemas[0] or schemas[1] is not self._schemas[1]:
+            self._schemas, self._attributes = schemas, {}
+        if id(atom) not in self._attributes:
+            found = tick.attribute(atom) if is_of_pairs(atom) else None
+            self._attributes[id(atom)] = None if found is None else found.id
+        return self._attributes[id(atom)]
 
     def _is_sure(self, reaction: Reaction, batch: Batch, tick: Moments, strict: bool) -> bool:
         """Whether changed rows need no check. The plan may have been made for another moment."""

@@ -39,22 +39,32 @@ class Driver:
         self.sink = sink
         self.cancel = cancel
         self.threads = threads
-        self._lock = threading.Condition()
-        self._pending: list[list[Batch]] = [[] for _ in range(len(join.levels) + 1)]
-        self._rows = [0] * (len(join.levels) + 1)
         self._helpers: list[threading.Thread] = []
-        self._idle = 0
-        self._busy = 0
         self._stopped = False
-        self._began = time.perf_counter()
         self._failure: BaseException | None = None
-        self._waiting = Held(cancel.budget)
 
     def run(self, batch: Batch, depth: int = 0) -> None:
         """Drives the prefixes in `batch` to the last variable; `depth` of their variables are bound by levels."""
-        first = batch if depth else self.join.start(batch)
+        levels = len(self.join.levels)
+        self.cancel.check()
+        small = self.join.begun(batch) if depth == 0 else self.join.extended(batch, depth)
+        if small is None:
+            first = batch if depth else self.join.start(batch)
+        else:
+            first, depth = small
+            if depth == levels and first.size:
+                self.sink(first)
+                return
         if not first.size:
             return
+        self._lock = threading.Condition()
+        self._pending: list[list[Batch]] = [[] for _ in range(levels + 1)]
+        self._rows = [0] * (levels + 1)
+        self._idle = 0
+        self._began = time.perf_counter()
+        self._waiting = Held(self.cancel.budget)
+        # What the small join left is not for it.
+        self._left = depth if small is not None else -1
         # What has no helpers and leaves nothing to gather, as most joins do, is done by this.
         self._busy = 1
         self._attempt(depth, first)
@@ -129,6 +139,12 @@ class Driver:
 
     def _step(self, depth: int, batch: Batch) -> None:
         self.cancel.check()
+        if depth > self._left:
+            small = self.join.extended(batch, depth)
+            if small is not None:
+                batch, depth = small
+                if not batch.size:
+                    return
         if depth == len(self.join.levels):
             with self._lock:
                 if not self._stopped and not self.sink(batch):

@@ -22,6 +22,8 @@ from adalog.executor.join.level import BUDGET, BoundLevel, Level, LevelCounts, c
 from adalog.executor.join.protocol import START
 from adalog.executor.join.shortcuts.all_ranges import extend_by_ranges
 from adalog.executor.join.shortcuts.one_prefix import extend_one
+from adalog.executor.join.small.running import SmallJoin
+from adalog.executor.kernels.small_join import MOST_ROWS
 
 
 class States:
@@ -69,6 +71,7 @@ class GenericJoin:
     counts: list[LevelCounts] = field(init=False)
     _states: States = field(init=False)
     _bound: list[BoundLevel] = field(init=False)
+    _small: SmallJoin | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.counts = [LevelCounts() for _ in self.levels]
@@ -78,16 +81,34 @@ class GenericJoin:
             for level, kept, counts in zip(self.levels, self._states.kept, self.counts, strict=True)
         ]
 
+        has_states = any(isinstance(part, OrExtender) for part in self.body.parts)
+        # A budget below that of small joins is kept to in columns.
+        is_small = not has_states and self.budget >= MOST_ROWS
+        self._small = SmallJoin(self.body, self.levels) if is_small else None
+
     def count_anew(self) -> None:
         """Begins the counts again, for another run of the same join."""
         self.counts = [LevelCounts() for _ in self.levels]
         for level, counts in zip(self._bound, self.counts, strict=True):
             level.counts = counts
 
+    def begun(self, batch: Batch) -> tuple[Batch, int] | None:
+        """As `extended`, from the first batch on, which is checked before."""
+        return None if self._small is None else self._small.extend(self._weighted(batch), -1, self.counts)
+
+    def extended(self, batch: Batch, depth: int) -> tuple[Batch, int] | None:
+        """(extensions of prefixes, how many levels bind them): of few at once, as far as that goes. What it leaves
+        is for `extend`. None where it did nothing."""
+        return None if self._small is None else self._small.extend(batch, depth, self.counts)
+
     def start(self, batch: Batch) -> Batch:
         """The first prefixes that pass what is bound already."""
-        if self.weighted:
-            batch = Batch(batch.size, batch.columns, np.ones(batch.size, np.int64))
+        return self._checked(self._weighted(batch))
+
+    def _weighted(self, batch: Batch) -> Batch:
+        return Batch(batch.size, batch.columns, np.ones(batch.size, np.int64)) if self.weighted else batch
+
+    def _checked(self, batch: Batch) -> Batch:
         batch = self._states.begun(batch, -1)
         return self._states.ended(self.body.intersect(batch, START), -1)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, field
 
 from adalog.executor.join.batch import Batch, Mask, stack
+from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.protocol import AtLevel, Check, level_of
 from adalog.executor.kernels import group_kernels
 
@@ -17,7 +18,8 @@ class NotExtender(AtLevel, Check):
     It never proposes, and acts where the last of its shared variables is bound. `matches` runs the inner join from
     a batch of shared bindings and returns a mask of those that have a match. `distinct`: it gets each binding
     once, which pays if the inner join has variables of its own, and costs more than it saves if it only looks up.
-    `after`: the variables that are bound before it acts, besides the shared ones.
+    `after`: the variables that are bound before it acts, besides the shared ones. `lookups`: the body of an inner
+    join that only looks up.
     """
 
     shared: Sequence[str]
@@ -25,6 +27,7 @@ class NotExtender(AtLevel, Check):
     rank: InitVar[dict[str, int]]
     check: Callable[[], None]
     distinct: bool = field(kw_only=True)
+    lookups: Conjunction | None = field(default=None, kw_only=True)
     after: InitVar[Sequence[str]] = field(default=(), kw_only=True)
 
     def __post_init__(self, rank: dict[str, int], after: Sequence[str]) -> None:

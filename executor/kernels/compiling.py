@@ -171,6 +171,8 @@ _BACKGROUND: Final = _Background()
 compile_in_background: Final = _BACKGROUND.ask
 """Has the first kernel that is missing on disk begin a process that compiles all, at the lowest priority. It may
 outlive this one, by about a minute."""
+compile_missing: Final = _BACKGROUND.begin
+"""Begins that process, if it was asked for."""
 
 
 def _compile_all() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -13,11 +14,14 @@ from adalog.executor.kernels import (
     kept_kernels,
     range_kernels,
     row_kernels,
+    small_join,
     walk_kernels,
 )
 from adalog.executor.kernels.compiling import PythonIfFew, all_are_kept, note_all_kept
 from adalog.executor.kernels.distinct_rows import first_rows, rows_differ
+from adalog.executor.kernels.memory import MEMORY
 from adalog.executor.kernels.range_kernels import Index, Ints
+from adalog.executor.kernels.readiness import Readiness
 from adalog.executor.kernels.seed import SEED
 from adalog.executor.kernels.sum_kernels import exact_sums
 
@@ -33,6 +37,8 @@ def ensure_kernels() -> None:
     PythonIfFew.calls_left = 0
     if not all_are_kept():
         load_kernels()
+    elif not SMALL_JOIN.is_ready:
+        SMALL_JOIN.load()
 
 
 def load_kernels() -> None:
@@ -105,6 +111,7 @@ def load_kernels() -> None:
     dense_rows.mark(bits, np.zeros(2, np.int64), sizes, pairs, 0)
     dense_rows.insert(bits, np.zeros(2, np.int64), sizes, store[:2].copy(), 0, pairs)
     _load_kept(few, dense)
+    SMALL_JOIN.load()
     note_all_kept()
 
 
@@ -131,6 +138,16 @@ def _load_kept(few: Ints, dense: Index) -> None:
     walk_kernels.supported(facts, side, overlay, none, SEED)
     walk_kernels.lose(facts, side, side, overlay, none, 0, SEED)
     walk_kernels.gain(facts, table, chain, side, overlay, none, 0, 0, 0, 0, 1, SEED)
+
+
+def _load_small_join() -> None:
+    frames = np.zeros((2, 1, 1), np.int64)
+    none = np.zeros(2, np.int64)
+    small_join.extend(MEMORY, none, 0, frames, 0, none, 0, none, none, SEED)
+
+
+SMALL_JOIN: Final = Readiness(_load_small_join)
+"""Whether small joins may take `kernels.small_join`."""
 
 
 def _unwatched() -> None:

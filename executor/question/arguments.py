@@ -7,15 +7,14 @@ changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from adalog.datalog import ast
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.edn.writer import shown, write
-from adalog.datalog.errors import Position, invalid_argument
+from adalog.datalog.errors import AdalogError, Position, invalid_argument
 from adalog.datalog.parsing.inputs import GIVEN
 from adalog.datalog.parsing.nested import input_name
 from adalog.datalog.values import EdnList, EdnSet, Keyword, NotAValueError, identity, stable_text
@@ -154,20 +153,18 @@ def settled(
             settling.suspected += (PendingWarning(one.code, one.message, each.position) for one in found)
     made = []
     for place, (each, value) in enumerate(opened, 1):
-        with refusing(each):
+        try:
             made.append(settling.argument(place, each, value))
+        except NotAValueError as wrong:
+            raise refusal(each, wrong) from None
     return SettledArguments(tuple(made), databases, tuple(settling.suspected))
 
 
-@contextmanager
-def refusing(each: ast.Input) -> Iterator[None]:
+def refusal(each: ast.Input, wrong: NotAValueError) -> AdalogError:
     """What an input is given and no value is becomes ARG_INVALID."""
-    try:
-        yield
-    except NotAValueError as wrong:
-        text = str(wrong)
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-        raise invalid_argument(f"{input_name(each)} takes a value: {shown}", each.position) from None
+    text = str(wrong)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return invalid_argument(f"{input_name(each)} takes a value: {shown}", each.position)
 
 
 def _opened(each: ast.Input, value: Any, snapshot: Snapshot) -> Any:

@@ -13,10 +13,10 @@ from adalog.datalog.edn import write
 from adalog.datalog.edn.writer import shown
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.parsing.nested import input_name
-from adalog.datalog.values import EdnSet, Keyword, identity, type_name
+from adalog.datalog.values import EdnSet, Keyword, NotAValueError, identity, type_name
 from adalog.datalog.watched import WatchedList
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.question.arguments import UNBOUND, matched, refusing
+from adalog.executor.question.arguments import UNBOUND, matched, refusal
 from adalog.planner.model.plan import Plan
 from adalog.planner.scope.resolve import plain_value
 from adalog.store.snapshot.snapshot import Snapshot
@@ -150,7 +150,7 @@ def bind_inputs(
         return values.intern_many(map(_plain, items))
 
     for place, (each, value) in enumerate(pairs):
-        with refusing(each):
+        try:
             if isinstance(each, ast.SourceInput):
                 if value is None and place == 0:
                     inputs.databases[each.name] = snapshot
@@ -172,6 +172,8 @@ def bind_inputs(
                         inputs.relations[f"in {place}"] = [column(binding.target, items)]
                     case ast.RelationBinding():
                         inputs.relations[f"in {place}"] = _relation(each, binding.targets, value, column)
+        except NotAValueError as wrong:
+            raise refusal(each, wrong) from None
     if inputs.start is not None:
         inputs.start = Batch(1, {name: np.array([x], np.int64) for name, x in start.items()})
     return inputs

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.store.tries.places import Placed, byte_of, words_of
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 
 T = TypeVar("T", np.int64, np.bool_)
@@ -62,6 +63,17 @@ class Signed:
         bits = np.zeros(words, np.uint64)
         np.bitwise_or.at(bits, places >> np.uint64(6), np.uint64(1) << (places & np.uint64(63)))
         return bits
+
+    @cached_property
+    def placed(self) -> Placed | None:
+        """(number of keys, keys, offsets, values, `added` in bytes, counts); None if compiled code cannot read them
+        through places."""
+        arrays = self.keys, self.offsets, self.values, self.counts
+        places = words_of(*arrays)
+        if places is None or not self.added.flags.c_contiguous:
+            return None
+        keys, offsets, values, counts = places
+        return Placed([len(self.keys), keys, offsets, values, byte_of(self.added), counts], (*arrays, self.added))
 
     @property
     def has_filter(self) -> bool:

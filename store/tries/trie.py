@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.store.tries.places import Placed, byte_of, words_of
 from adalog.store.tries.signed import (
     NOTHING_SIGNED,
     Levels,
@@ -89,6 +90,17 @@ class Csr:
     def arrays(self) -> tuple[CodeColumn, NDArray[np.int32], RowColumn, CodeColumn]:
         """What kernels look rows up in."""
         return self.keys, self.dense, self.offsets, self.values
+
+    @cached_property
+    def placed(self) -> Placed | None:
+        """(number of keys, keys, length of `dense`, `dense` in bytes, offsets, values); None if compiled code
+        cannot read them through places."""
+        places = words_of(self.keys, self.offsets, self.values)
+        dense = byte_of(self.dense)
+        if places is None or dense & 3:
+            return None
+        keys, offsets, values = places
+        return Placed([len(self.keys), keys, len(self.dense), dense, offsets, values], self.arrays)
 
     @cached_property
     def longest(self) -> int:
@@ -240,6 +252,15 @@ class Trie:
         self._long_rows: dict[int, CodeColumn] = {}
         # Values of touched rows that were written out for readers.
         self.written = 0
+
+    @cached_property
+    def placed(self) -> Placed | None:
+        """(base, number of levels, each level); None if compiled code cannot read them through places."""
+        base = self.base.placed
+        levels = [level.placed for level in self.levels]
+        if base is None or None in levels:
+            return None
+        return Placed([base.place, len(levels), *(each.place for each in levels if each)], (base, *levels))
 
     @property
     def size(self) -> TrieSize:

@@ -104,11 +104,11 @@ def test_dropped_variables_leave_their_number_behind() -> None:
 
 
 def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    edges = {(a, b) for a in range(30) for b in range(a, 30)}
+    edges = {(a, b) for a in range(100) for b in range(a, 100)}
     levels = [Level("a", frozenset(("a",))), Level("b", frozenset(("b",)), merge=True)]
     body = join([("a", "b")], "ab", edges, edges, 1 << 19).body
     looks: list[None] = []
-    for most in (1 << 24, 50):
+    for most in (1 << 24, 150):
         monkeypatch.setattr("adalog.executor.join.shortcuts.value_sums._SCATTERED", most)
         found: list[tuple[int, int]] = []
 
@@ -118,8 +118,8 @@ def test_a_sum_over_many_extensions_is_made_in_pieces(monkeypatch: pytest.Monkey
 
         work = GenericJoin(body, levels, weighted=True, check=lambda: looks.append(None))
         Driver(work, sink, Cancel()).run(Batch(1, {}))
-        assert found == [(b, b + 1) for b in range(30)]
-    assert len(looks) > len(edges) // 50
+        assert found == [(b, b + 1) for b in range(100)]
+    assert len(looks) > len(edges) // 150
 
 
 def test_a_join_looks_at_its_flag_where_each_chunk_is_rejected() -> None:

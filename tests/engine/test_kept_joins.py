@@ -43,19 +43,24 @@ def rows(pool: Pool, query: str, *args: Any, at: Snapshot | None = None) -> list
     return pool.run(QueryRequest(query, list(args), at)).rows()
 
 
-def test_a_join_is_bound_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    bound = 0
+@pytest.fixture
+def bound(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """One for each join that was bound."""
+    made: list[None] = []
     join_of = Binding.join_of
 
     def counted(binding: Binding, *args: Any, **more: Any) -> Any:
-        nonlocal bound
-        bound += 1
+        made.append(None)
         return join_of(binding, *args, **more)
 
     monkeypatch.setattr(Binding, "join_of", counted)
+    return made
+
+
+def test_a_join_is_bound_once(pool: Pool, bound: list[None]) -> None:
     assert rows(pool, FRIENDS, 1) == [("bob",)]
     assert rows(pool, FRIENDS, 2) == [("ada",)]
-    assert bound == 1
+    assert len(bound) == 1
 
 
 def test_it_reads_the_moment_of_its_run(pool: Pool) -> None:
@@ -111,3 +116,32 @@ def test_a_run_beside_another_has_a_join_of_its_own(pool: Pool) -> None:
     assert first.join is not second.join
     kept.give_back(first)
     assert kept.lend(plan, {"$": snapshot}, run) is first
+
+
+NEEDS = """[:find ?n :in $ ?a :where (needs ?a ?b) [?b :name ?n]
+            :rules [[(needs ?a ?b) [?a :to ?b]] [(needs ?a ?c) (needs ?a ?b) [?b :to ?c] [?c :name _]]]]"""
+
+
+def test_the_joins_of_rules_are_bound_once(pool: Pool, bound: list[None]) -> None:
+    assert sorted(rows(pool, NEEDS, 1)) == [("ada",), ("bob",)]
+    assert bound
+    bound.clear()
+    before = pool.database.snapshot()
+    assert sorted(rows(pool, NEEDS, 2)) == [("ada",), ("bob",)]
+    assert not bound
+    pool.database.transact('[[:db/retract 2 :to 1] {:db/id 3 :name "cy" :to [2]}]')
+    assert sorted(rows(pool, NEEDS, 1)) == [("bob",)]
+    assert rows(pool, NEEDS, 2) == []
+    assert sorted(rows(pool, NEEDS, 3)) == [("bob",)]
+    assert sorted(rows(pool, NEEDS, 1, at=before)) == [("ada",), ("bob",)]
+
+
+def test_between_runs_nothing_that_rules_derived_is_held(pool: Pool) -> None:
+    rows(pool, NEEDS, 1)
+    kept = [each.value for each in pool.engine.joins._entries._held.values()]
+    (entry,) = (each for each in kept if each.plan.program.strata)
+    (bound,) = entry.idle
+    assert len(bound.joins) > 0
+    assert not bound.binding.relations
+    for _, readers in bound.joins._joins.values():
+        assert all(len(reader.extender.levels.values[0]) == 0 for reader in readers)

@@ -1,0 +1,69 @@
+"""What an extender is in the program of a small join: a record of numbers, and a place that each run asks for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from adalog.executor.kernels.small_join import EQUAL, KEYS, PAIRS, ROWS
+
+Slots = Mapping[str, int]
+"""The slot of each variable that is bound, the level's own among them."""
+
+
+class Place(Protocol):
+    """Numbers in memory, and what keeps them there."""
+
+    @property
+    def place(self) -> int:
+        """Where they are."""
+
+
+Placed = Callable[[], Place | None]
+"""Asks for what a part reads now; None if it cannot be read through places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """As of `kernels.small_join`. `order`: the slots of the levels of a relation above this one."""
+
+    kind: int
+    value: int
+    slot: int = -1
+    constant: int = 0
+    place: int = 0
+    placed: Placed | None = None
+    order: Sequence[int] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing in the prefix narrows its values."""
+        return self.kind == KEYS or (self.kind == ROWS and not self.order)
+
+    @staticmethod
+    def pairs(trie: Placed, value: int, key: int, *, constant: bool) -> Part:
+        """The values of a key: that in a slot, or a constant."""
+        return Part(PAIRS, value, -1 if constant else key, key if constant else 0, placed=trie)
+
+    @staticmethod
+    def keys(trie: Placed, value: int) -> Part:
+        return Part(KEYS, value, placed=trie)
+
+    @staticmethod
+    def rows(levels: Placed, value: int, order: Sequence[int]) -> Part:
+        return Part(ROWS, value, constant=len(order), placed=levels, order=order)
+
+    @staticmethod
+    def equal(value: int, other: int, *, constant: bool, never: int) -> Part:
+        """The value in another slot, or a constant. never: a code that equals nothing."""
+        return Part(EQUAL, value, -1 if constant else other, other if constant else 0, never)
+
+
+class Encoded(ABC):
+    """An extender that may be a part of a small join's program."""
+
+    @abstractmethod
+    def part(self, variable: str, slots: Slots) -> Part | None:
+        """What it is at a level, or at START; None if only its methods know."""

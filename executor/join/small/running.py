@@ -1,0 +1,102 @@
+"""Taken for a few prefixes, of which one call of a kernel makes the rows of as many levels as it can.
+
+Saves arrays, batches and Python's steps between one level and the next. The prefixes that are left go on in
+columns: before a level with too many candidates, or one with a function, an `or`, a comparison.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.conjunction import Conjunction
+from adalog.executor.join.level import Level, LevelCounts
+from adalog.executor.join.small.program import Program, program_of
+from adalog.executor.kernels.loading import SMALL_JOIN
+from adalog.executor.kernels.memory import MEMORY, Buffers
+from adalog.executor.kernels.seed import SEED
+from adalog.executor.kernels.small_join import LEVEL, REPORT, SLOTS, extend
+
+# Prefixes that a call begins with.
+_MOST_PREFIXES: Final = 256
+_BUFFERS: Final = Buffers()
+
+_Shape = tuple[int, bool, tuple[str, ...]]
+
+
+class SmallJoin:
+    """The programs of one join, each made when a batch of its columns comes again. Safe to run from several
+    threads: what these write into a program is the same."""
+
+    def __init__(self, body: Conjunction, levels: Sequence[Level]) -> None:
+        self._body = body
+        self._levels = levels
+        self._programs: dict[_Shape, Program | None] = {}
+        self._seen: set[_Shape] = set()
+
+    def extend(self, batch: Batch, depth: int, counts: Sequence[LevelCounts]) -> tuple[Batch, int] | None:
+        """(extensions of a batch, how many of its levels bind them), from the level `depth` on; -1: what is bound
+        already is checked first. None where nothing was done."""
+        n = batch.size
+        if not 0 < n <= _MOST_PREFIXES:
+            return None
+        weight = batch.weight
+        shape = depth, weight is not None, tuple(batch.columns)
+        program = self._programs.get(shape)
+        if program is None:
+            if shape not in self._programs and self._is_again(shape):
+                program = self._programs[shape] = self._program(shape)
+            if program is None:
+                return None
+        if not SMALL_JOIN.is_ready:
+            SMALL_JOIN.ask()
+            return None
+        began = time.perf_counter()
+        numbers, held = program.numbers, []
+        for word, placed in program.places:
+            found = placed()
+            if found is None:
+                return None
+            numbers[word] = found.place
+            held.append(found)
+        own = _BUFFERS
+        frames, report = own.frames, own.report
+        for slot, column in enumerate(batch.columns.values()):
+            frames[0, slot, :n] = column
+        if weight is not None:
+            frames[0, SLOTS - 1, :n] = weight
+        rows = extend(
+            MEMORY, numbers, program.records, frames, n, own.scratch, own.scratch_place, own.state, report, SEED
+        )
+        done, side, *figures = report[: REPORT + LEVEL * program.records].tolist()
+        if not done:
+            return None
+        first = max(depth, 0) - program.checks_first
+        seconds = (time.perf_counter() - began) / done
+        for record in range(program.checks_first, done):
+            count = counts[first + record]
+            prefixes, candidates, left, skipped = figures[LEVEL * record : LEVEL * record + LEVEL]
+            count.prefixes += prefixes
+            count.candidates += candidates
+            count.rows += left
+            count.skipped += skipped
+            count.seconds += seconds
+            if not left:
+                break
+        here = frames[side]
+        columns = {name: here[slot, :rows].copy() for name, slot in program.names[done]}
+        return Batch(rows, columns, None if weight is None else here[SLOTS - 1, :rows].copy()), first + done
+
+    def _is_again(self, shape: _Shape) -> bool:
+        """Whether such a batch came before: a program costs more than a join in columns saves once."""
+        if shape in self._seen:
+            return True
+        self._seen.add(shape)
+        return False
+
+    def _program(self, shape: _Shape) -> Program | None:
+        depth, weighted, names = shape
+        levels = self._levels[max(depth, 0) :]
+        return program_of(self._body, levels, names, starts=depth < 0, weighted=weighted)

@@ -1,0 +1,463 @@
+"""The levels of a small join in one call: from a few prefixes to their extensions, level after level.
+
+What the step does with arrays for each part, a loop does here for each prefix: the part with the fewest values
+proposes, the others intersect. It reads tries, relations and equalities through places (`store.tries.places`), so
+that one compiled function serves every plan, and looks at a few thousand candidates at most: before a level that
+takes more, or that it does not know, it hands back the prefixes that it has.
+
+A program is int64s, a record for each level, as `executor.join.small.program` writes it:
+    the number of the next record's first word, the level's slot (-1: nothing is bound, only checked), its mode, the
+    numbers of its ranges, of its checks and of the slots that are kept; these slots; its ranges; its checks.
+Ranges and checks are PART words each: kind, place, slot or -1, constant, slot of the value, group.
+    PAIRS   the values of a key in a trie at `place`; the key is in the slot, or the constant
+    KEYS    the keys of a trie
+    ROWS    a level of a relation at `place`: the constant is its depth, the slot where in the program the slots of
+            the levels above it are
+    EQUAL   the value in the slot, or the constant; `place` is a code that equals nothing
+A value is accepted if all checks of group 0 hold, and of each other group (a `not`) one does not. `frames` hold the
+prefixes, a row for each slot; the last one is of weights.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from adalog.executor.kernels.compiling import kernel
+from adalog.executor.kernels.group_kernels import mix
+from adalog.executor.kernels.range_kernels import Ints
+
+PAIRS: Final = 0
+KEYS: Final = 1
+ROWS: Final = 2
+EQUAL: Final = 3
+
+HEAD: Final = 6
+PART: Final = 6
+
+COUNTED: Final = 1
+"""Only how many values there are matters."""
+ASKED: Final = 2
+"""Only whether there is a value matters."""
+MERGED: Final = 4
+"""Rows may be equal, and are made distinct."""
+WEIGHTED: Final = 8
+
+MOST_ROWS: Final = 1024
+"""Prefixes after a level."""
+MOST_PARTS: Final = 16
+"""Ranges of a level."""
+MOST_RECORDS: Final = 32
+SLOTS: Final = 24
+"""Columns of a prefix, with the one of weights."""
+
+# Candidates for each prefix that there is room for.
+_CANDIDATES: Final = 4
+_ROW: Final = 1 << 11
+_TABLE: Final = MOST_PARTS + 2 * _ROW
+SCRATCH: Final = _TABLE + 2 * MOST_ROWS
+_STATE: Final = 5
+STATE: Final = _STATE * MOST_PARTS
+
+REPORT: Final = 2
+"""Numbers before those of levels: the levels that were done, the side of the frames that has their rows."""
+LEVEL: Final = 4
+"""Of each level: prefixes, candidates, rows before equal ones are merged, skipped."""
+
+_UNKNOWN: Final = -1
+_NO_KEY: Final = -1
+_LIGHT: Final = 1 << 50
+
+
+@kernel
+def _first(memory: Ints, place: Any, lo: Any, hi: Any, x: Any) -> Any:
+    """The first number in [lo, hi) whose word is at least x, else hi."""
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if memory[place + mid] < x:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@kernel
+def _found(memory: Ints, place: Any, lo: Any, hi: Any, x: Any) -> Any:
+    """The number in [lo, hi) of the word x, or -1."""
+    at = _first(memory, place, lo, hi, x)
+    return at if at < hi and memory[place + at] == x else -1
+
+
+@kernel
+def _base_position(memory: Ints, base: Any, key: Any) -> Any:
+    """The position of a key in a base, or -1."""
+    size = memory[base]
+    if size == 0:
+        return -1
+    keys, span, dense = memory[base + 1], memory[base + 2], memory[base + 3]
+    if span == 0:
+        return _found(memory, keys, 0, size, key)
+    at = key - memory[keys]
+    if at < 0 or at >= span:
+        return -1
+    # 32 bits of a word, with their sign.
+    byte = dense + 4 * at
+    word = memory[byte >> 3]
+    return word >> 32 if byte & 4 else (word << 32) >> 32
+
+
+@kernel
+def _has_key(memory: Ints, trie: Any, key: Any) -> Any:
+    for i in range(memory[trie + 1]):
+        level = memory[trie + 2 + i]
+        at = _found(memory, memory[level + 1], 0, memory[level], key)
+        if at >= 0:
+            return memory[memory[level + 5] + at] > 0
+    return _base_position(memory, memory[trie], key) >= 0
+
+
+@kernel
+def _is_added(memory: Ints, level: Any, place: Any) -> Any:
+    byte = memory[level + 4] + place
+    return (memory[byte >> 3] >> ((byte & 7) << 3)) & 0xFF != 0
+
+
+@kernel
+def _has_pair(memory: Ints, trie: Any, key: Any, value: Any) -> Any:
+    for i in range(memory[trie + 1]):
+        level = memory[trie + 2 + i]
+        at = _found(memory, memory[level + 1], 0, memory[level], key)
+        if at >= 0:
+            offsets = memory[level + 2] + at
+            place = _found(memory, memory[level + 3], memory[offsets], memory[offsets + 1], value)
+            if place >= 0:
+                return _is_added(memory, level, place)
+    base = memory[trie]
+    at = _base_position(memory, base, key)
+    if at < 0:
+        return False
+    offsets = memory[base + 4] + at
+    return _found(memory, memory[base + 5], memory[offsets], memory[offsets + 1], value) >= 0
+
+
+@kernel
+def _written_row(memory: Ints, trie: Any, key: Any, scratch: Ints) -> Any:
+    """Writes the values of a key with signed pairs: (where in `scratch`, how many); -1 where they are too many."""
+    size: Any = np.int64(0)
+    here: Any = np.int64(MOST_PARTS)
+    base = memory[trie]
+    at = _base_position(memory, base, key)
+    if at >= 0:
+        offsets = memory[base + 4] + at
+        first = memory[base + 5] + memory[offsets]
+        size = memory[offsets + 1] - memory[offsets]
+        if size > _ROW:
+            return here, _UNKNOWN
+        for p in range(size):
+            scratch[here + p] = memory[first + p]
+    for i in range(memory[trie + 1] - 1, -1, -1):
+        level = memory[trie + 2 + i]
+        at = _found(memory, memory[level + 1], 0, memory[level], key)
+        if at < 0:
+            continue
+        values, p = memory[level + 3], memory[memory[level + 2] + at]
+        stop = memory[memory[level + 2] + at + 1]
+        if size + stop - p > _ROW:
+            return here, _UNKNOWN
+        # Two halves take turns.
+        there: Any = np.int64(MOST_PARTS + _ROW) if here == MOST_PARTS else np.int64(MOST_PARTS)
+        q: Any = 0
+        m: Any = 0
+        while q < size or p < stop:
+            if p == stop or (q < size and scratch[here + q] < memory[values + p]):
+                scratch[there + m] = scratch[here + q]
+                q += 1
+                m += 1
+            else:
+                x = memory[values + p]
+                q += q < size and scratch[here + q] == x
+                if _is_added(memory, level, p):
+                    scratch[there + m] = x
+                    m += 1
+                p += 1
+        here, size = there, m
+    return here, size
+
+
+@kernel
+def _nodes(memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any) -> Any:
+    """The nodes of a relation's level under a prefix: (where its values are, from, to)."""
+    place, order, depth = program[at + 1], program[at + 2], program[at + 3]
+    lo, hi = np.int64(0), memory[place + 1]
+    for j in range(depth):
+        node = _found(memory, memory[place + 3 * j], lo, hi, frames[side, program[order + j], row])
+        if node < 0:
+            return memory[place + 3 * depth], np.int64(0), np.int64(0)
+        offsets = memory[place + 3 * j + 2] + node
+        lo, hi = memory[offsets], memory[offsets + 1]
+    return memory[place + 3 * depth], lo, hi
+
+
+@kernel
+def _range(
+    memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any, state: Ints, j: Any, cell: Any
+) -> Any:
+    """How many values a part has for a prefix. Notes in `state` where they are, from and to, and of a row with
+    signed pairs the trie and its key; `cell`: the place of a word for one value."""
+    kind, s = program[at], _STATE * j
+    state[s + 3] = _NO_KEY
+    if kind == ROWS:
+        values, lo, hi = _nodes(memory, program, at, frames, side, row)
+        state[s], state[s + 1], state[s + 2] = values, lo, hi
+        return hi - lo
+    own = program[at + 2]
+    key = program[at + 3] if own < 0 else frames[side, own, row]
+    if kind == EQUAL:
+        state[s], state[s + 1], state[s + 2] = cell, 0, 1
+        memory[cell] = key
+        return np.int64(key != program[at + 1])
+    trie = program[at + 1]
+    base = memory[trie]
+    if kind == KEYS:
+        state[s], state[s + 1], state[s + 2] = memory[base + 1], 0, memory[base]
+        return memory[base] if memory[trie + 1] == 0 else _UNKNOWN
+    for i in range(memory[trie + 1]):
+        level = memory[trie + 2 + i]
+        place = _found(memory, memory[level + 1], 0, memory[level], key)
+        if place >= 0:
+            state[s + 3], state[s + 4] = trie, key
+            return memory[memory[level + 5] + place]
+    place = _base_position(memory, base, key)
+    if place < 0:
+        return 0
+    offsets = memory[base + 4] + place
+    lo, hi = memory[offsets], memory[offsets + 1]
+    state[s], state[s + 1], state[s + 2] = memory[base + 5], lo, hi
+    return hi - lo
+
+
+@kernel
+def _holds(memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any) -> Any:
+    """Whether a check accepts a row."""
+    kind = program[at]
+    value = frames[side, program[at + 4], row]
+    if kind == ROWS:
+        values, lo, hi = _nodes(memory, program, at, frames, side, row)
+        return _found(memory, values, lo, hi, value) >= 0
+    if kind == KEYS:
+        return _has_key(memory, program[at + 1], value)
+    own = program[at + 2]
+    key = program[at + 3] if own < 0 else frames[side, own, row]
+    if kind == EQUAL:
+        return key == value and key != program[at + 1]
+    return _has_pair(memory, program[at + 1], key, value)
+
+
+@kernel
+def _accepted(memory: Ints, program: Ints, at: Any, checks: Any, frames: Ints, side: Any, row: Any) -> Any:
+    """Whether all checks of a level accept a row. Those of a group follow each other."""
+    i = 0
+    while i < checks:
+        group = program[at + 5]
+        if group == 0:
+            if not _holds(memory, program, at, frames, side, row):
+                return False
+            i += 1
+            at += PART
+            continue
+        matched = True
+        while i < checks and program[at + 5] == group:
+            matched = matched and _holds(memory, program, at, frames, side, row)
+            i += 1
+            at += PART
+        if matched:
+            return False
+    return True
+
+
+@kernel
+def _are_light(frames: Ints, side: Any, rows: Any) -> Any:
+    """Whether weights are so small that sums of them surely fit 64 bits."""
+    weights = frames.shape[1] - 1
+    for row in range(rows):  # noqa: SIM110 - a kernel has no generators
+        if frames[side, weights, row] > _LIGHT:
+            return False
+    return True
+
+
+@kernel
+def _merged(program: Ints, at: Any, kept: Any, frames: Ints, side: Any, rows: Any, scratch: Ints, seed: Any) -> Any:
+    """Makes rows distinct by the slots that are kept, and sums their weights; the new number of rows."""
+    size = 4
+    while size < 2 * rows:
+        size *= 2
+    for i in range(size):
+        scratch[_TABLE + i] = 0
+    mask = np.uint64(size - 1)
+    weights = frames.shape[1] - 1
+    count = 0
+    for row in range(rows):
+        h = seed
+        for j in range(kept):
+            h = mix(h, frames[side, program[at + j], row], seed)
+        place = h & mask
+        while True:
+            known = scratch[_TABLE + np.int64(place)]
+            if known == 0:
+                scratch[_TABLE + np.int64(place)] = count + 1
+                for j in range(kept):
+                    frames[side, program[at + j], count] = frames[side, program[at + j], row]
+                frames[side, weights, count] = frames[side, weights, row]
+                count += 1
+                break
+            same = True
+            for j in range(kept):
+                if frames[side, program[at + j], known - 1] != frames[side, program[at + j], row]:
+                    same = False
+                    break
+            if same:
+                frames[side, weights, known - 1] += frames[side, weights, row]
+                break
+            place = (place + np.uint64(1)) & mask
+    return count
+
+
+@kernel
+def extend(
+    memory: Ints,
+    program: Ints,
+    levels: Any,
+    frames: Ints,
+    rows: Any,
+    scratch: Ints,
+    scratch_place: Any,
+    state: Ints,
+    report: Ints,
+    seed: Any,
+) -> Any:
+    """Extends the first `rows` of frames[0] by so many levels, or as many as it can; the number of rows then.
+
+    memory: all words there are, from `memory.ORIGIN` on. frames: int64[2, SLOTS, most rows after a level]; slots
+    are columns of prefixes. report: what was done. Within a level nothing is handed back: it is done, or not begun.
+    """
+    weights = frames.shape[1] - 1
+    work = _CANDIDATES * frames.shape[2]
+    side = 0
+    at = 0
+    report[0] = report[1] = 0
+    for number in range(levels):
+        slot, mode, ranges, checks, kept = (
+            program[at + 1],
+            program[at + 2],
+            program[at + 3],
+            program[at + 4],
+            program[at + 5],
+        )
+        first = at + HEAD + kept
+        checking = first + PART * ranges
+        out = 1 - side
+        m: Any = 0
+        looked: Any = 0
+        skipped: Any = 0
+        known = True
+        for row in range(rows):
+            best: Any = 0
+            least: Any = np.int64(1)
+            for j in range(ranges):
+                size = _range(memory, program, first + PART * j, frames, side, row, state, j, scratch_place + j)
+                if size < 0:
+                    known = False
+                    break
+                if j == 0 or size < least:
+                    best, least = j, size
+                if size == 0:
+                    break
+            if not known:
+                break
+            looked += least
+            total: Any = np.int64(0)
+            if mode & (COUNTED | ASKED) and ranges == 1 and checks == 0:
+                total = least
+                work -= 1
+            elif least:
+                work -= least * (ranges + checks)
+                if work < 0:
+                    break
+                values, lo, hi = state[_STATE * best], state[_STATE * best + 1], state[_STATE * best + 2]
+                if slot < 0:
+                    lo, hi = np.int64(0), np.int64(1)
+                elif state[_STATE * best + 3] != _NO_KEY:
+                    start, size = _written_row(memory, state[_STATE * best + 3], state[_STATE * best + 4], scratch)
+                    if size < 0:
+                        known = False
+                        break
+                    values, lo, hi = scratch_place + start, np.int64(0), np.int64(size)
+                for p in range(lo, hi):
+                    accepted = True
+                    if slot >= 0:
+                        x = memory[values + p]
+                        for j in range(ranges):
+                            s = _STATE * j
+                            if j == best:
+                                continue
+                            if state[s + 3] != _NO_KEY:
+                                accepted = _has_pair(memory, state[s + 3], state[s + 4], x)
+                            else:
+                                place = _first(memory, state[s], state[s + 1], state[s + 2], x)
+                                # Values ascend: what is below this one is not looked at again.
+                                state[s + 1] = place
+                                accepted = place < state[s + 2] and memory[state[s] + place] == x
+                            if not accepted:
+                                break
+                        if not accepted:
+                            continue
+                        frames[side, slot, row] = x
+                    if checks and not _accepted(memory, program, checking, checks, frames, side, row):
+                        continue
+                    total += 1
+                    if mode & (COUNTED | ASKED):
+                        continue
+                    if m == frames.shape[2]:
+                        known = False
+                        break
+                    for j in range(kept):
+                        own = program[at + HEAD + j]
+                        frames[out, own, m] = frames[side, own, row]
+                    frames[out, weights, m] = frames[side, weights, row]
+                    m += 1
+                if not known:
+                    break
+            if mode & (COUNTED | ASKED) and total:
+                if m == frames.shape[2]:
+                    known = False
+                    break
+                weight = frames[side, weights, row]
+                if mode & COUNTED:
+                    if weight > _LIGHT // total:
+                        known = False
+                        break
+                    weight *= total
+                else:
+                    skipped += total - 1
+                for j in range(kept):
+                    own = program[at + HEAD + j]
+                    frames[out, own, m] = frames[side, own, row]
+                frames[out, weights, m] = weight
+                m += 1
+        if not known or work < 0:
+            break
+        made = m
+        if mode & MERGED and m > 1:
+            if mode & WEIGHTED and not _are_light(frames, out, m):
+                break
+            m = _merged(program, at + HEAD, kept, frames, out, m, scratch, seed)
+        done = REPORT + LEVEL * number
+        report[done], report[done + 1], report[done + 2], report[done + 3] = rows, looked, made, skipped
+        rows = m
+        side = out
+        report[0], report[1] = number + 1, side
+        if rows == 0:
+            break
+        at = program[at]
+    return rows

@@ -1,0 +1,48 @@
+"""Where the arrays of a trie lie in memory, as numbers that compiled code follows.
+
+A place is counted in words of 8 bytes from `ORIGIN`, that of bytes and of 32-bit numbers in bytes. Whoever reads
+through a place holds the `Placed` meanwhile: it keeps the arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+ORIGIN: Final = 8
+"""The address of place 0."""
+
+
+_INT64: Final = np.dtype(np.int64)
+_CLOSE: Final = (8,)
+
+
+class Placed:
+    """Numbers that describe something, as int64s in memory. `place`: theirs. It keeps what they lead to."""
+
+    __slots__ = ("_held", "numbers", "place")
+
+    def __init__(self, numbers: list[int], held: tuple[object, ...]) -> None:
+        self.numbers = np.array(numbers, np.int64)
+        self.place = byte_of(self.numbers) >> 3
+        self._held = held
+
+
+def byte_of(array: NDArray[Any]) -> int:
+    """The place of an array in bytes."""
+    address: int = array.__array_interface__["data"][0]
+    return address - ORIGIN
+
+
+def words_of(*arrays: NDArray[np.int64]) -> list[int] | None:
+    """The places of arrays of words; None unless all are int64s, one after the other, at whole words."""
+    places = []
+    # On the way of every live step, where an array's flags would cost as much again.
+    for each in arrays:
+        byte = byte_of(each)
+        if each.dtype != _INT64 or byte & 7 or (each.strides != _CLOSE and len(each) > 1):
+            return None
+        places.append(byte >> 3)
+    return places

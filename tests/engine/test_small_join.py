@@ -1,0 +1,173 @@
+"""Small joins: what one kernel makes of a few prefixes is what the columnar join makes of them, row by row.
+
+The same random conjunctions are run with the kernel and without; its room is so small in some of them that it hands
+back prefixes before each level.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.extenders.comparisons import EqualityExtender
+from adalog.executor.extenders.pairs import PairExtender
+from adalog.executor.extenders.relation import RelationExtender
+from adalog.executor.join.batch import Batch
+from adalog.executor.join.conjunction import Conjunction
+from adalog.executor.join.driver import Driver
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.level import Level
+from adalog.executor.join.negation import NotExtender
+from adalog.executor.join.protocol import START, UNBOUNDED, Extender
+from adalog.executor.join.small import running
+from adalog.executor.kernels import small_join
+from adalog.executor.kernels.loading import SMALL_JOIN
+from adalog.store.tries import signed
+from tests.engine.test_extender_laws import NAMES, TAG, Draw, Rank, columns_of, some_names, trie, two
+from tests.property.model import examples
+
+# So few that most joins have rows.
+NUMBERS = tuple(range(4))
+ALL = [(first, second) for first in NUMBERS for second in NUMBERS]
+# From one version to the next about a third of the pairs come or go.
+PAIRS = st.sets(st.sampled_from(ALL), min_size=6, max_size=15)
+
+
+def a_pair_of(draw: Draw, rank: Rank, first: str | int | None, second: str | int | None) -> PairExtender:
+    versions = draw(st.lists(PAIRS, min_size=1, max_size=4))
+    forward, backward = trie(versions), trie(versions, turned=True)
+    return PairExtender(first, second, lambda: forward, lambda: backward, rank)
+
+
+def a_pair(draw: Draw, rank: Rank) -> Extender:
+    return a_pair_of(draw, rank, *two(draw))
+
+
+def a_half_pair(draw: Draw, rank: Rank) -> Extender:
+    ends = draw(st.permutations([two(draw)[0], draw(st.sampled_from((None, *NUMBERS)))]))
+    return a_pair_of(draw, rank, *ends)
+
+
+def a_relation(draw: Draw, rank: Rank) -> Extender:
+    names = some_names(draw)
+    rows = draw(st.lists(st.tuples(*[st.sampled_from(NUMBERS)] * len(names)), min_size=4, max_size=48))
+    return RelationExtender.of(names, columns_of(rows, len(names)), rank)
+
+
+def an_equality(draw: Draw, rank: Rank) -> Extender:
+    first, second = two(draw)
+    return EqualityExtender(first, draw(st.sampled_from((second, 2))), rank, nil_fits=draw(st.booleans()))
+
+
+@pytest.fixture(autouse=True)
+def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel, and tries that keep a level of signed pairs for each version."""
+    SMALL_JOIN.load()
+    monkeypatch.setattr(signed, "YOUNG", 0)
+    monkeypatch.setattr(signed, "_RATIO", 0)
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Room for so few rows that most levels do not fit."""
+    monkeypatch.setattr(running, "_MOST_PREFIXES", 3)
+    wide = running._BUFFERS.frames
+    running._BUFFERS.frames = np.empty((2, small_join.SLOTS, 3), np.int64)
+    yield
+    running._BUFFERS.frames = wide
+
+
+def a_lookup(draw: Draw, rank: Rank) -> Extender:
+    """A `not` without variables of its own."""
+    shared = some_names(draw)
+    inside = dict.fromkeys(shared, -1)
+    parts: list[Extender] = []
+    for _ in range(draw(st.integers(1, 2))):
+        first = draw(st.sampled_from(shared))
+        others = [name for name in shared if name != first]
+        parts.append(a_pair_of(draw, inside, first, draw(st.sampled_from((None, *NUMBERS, *others)))))
+    body = Conjunction(parts)
+
+    def matches(batch: Batch) -> np.ndarray:
+        mask = np.zeros(batch.size, np.bool_)
+        numbered = batch.having("#origin", np.arange(batch.size))
+        mask[body.intersect(numbered, START).columns["#origin"]] = True
+        return mask
+
+    return NotExtender(shared, matches, rank, Cancel().check, distinct=False, lookups=body)
+
+
+def levels_of(draw: Draw, names: Sequence[str], *, weighted: bool) -> list[Level]:
+    """Levels that keep all, or drop what no part needs any more."""
+    last = draw(st.integers(0, len(names)))
+    if last == len(names) or (not weighted and draw(st.booleans())):
+        return [Level(name) for name in names]
+    made = [Level(name) for name in names[:last]]
+    for place, name in enumerate(names[last:]):
+        final = place == len(names) - last - 1
+        counted = weighted and final and draw(st.booleans())
+        keep = frozenset((TAG, *NAMES)) - ({name} if final else set())
+        made.append(Level(name, keep, merge=True, counted=counted))
+    return made
+
+
+def found(join: GenericJoin, batch: Batch, names: Sequence[str]) -> tuple[Counter[tuple[int, ...]], list[object]]:
+    """The rows of a join with their weights added up, and what its levels counted."""
+    rows: Counter[tuple[int, ...]] = Counter()
+
+    def sink(part: Batch) -> bool:
+        shown = [name for name in names if name in part.columns]
+        columns = [part.columns[name].tolist() for name in shown]
+        for row in zip(*columns, part.weights().tolist(), strict=True):
+            rows[row[:-1]] += row[-1]
+        return True
+
+    Driver(join, sink, Cancel()).run(batch)
+    return rows, [(each.prefixes, each.rows, each.skipped) for each in join.counts]
+
+
+def columnar(join: GenericJoin) -> GenericJoin:
+    join._small = None
+    return join
+
+
+def a_case(draw: Draw) -> tuple[Conjunction, list[Level], Batch, bool]:
+    order = draw(st.permutations(NAMES))
+    first = draw(st.integers(0, len(order)))
+    names = order[first:]
+    rank = dict.fromkeys(order[:first], -1) | {name: i for i, name in enumerate(names)}
+    kinds = st.sampled_from((a_pair, a_pair, a_pair, a_half_pair, a_relation, an_equality, a_lookup))
+    body = Conjunction([draw(kinds)(draw, rank) for _ in range(draw(st.integers(1, 4)))])
+    weighted = draw(st.booleans())
+    size = draw(st.integers(1, 4))
+    columns = {name: np.array([draw(st.sampled_from(NUMBERS)) for _ in range(size)]) for name in order[:first]}
+    batch = Batch(size, {TAG: np.arange(size), **columns})
+    for name in names:
+        ranged, others = body.at(name)
+        assume(ranged or any((part.count(batch, name) < UNBOUNDED).all() for part in others))
+    return body, levels_of(draw, names, weighted=weighted), batch, weighted
+
+
+@settings(max_examples=examples(400))
+@given(data=st.data())
+def test_the_kernel_gives_the_rows_of_the_columnar_join(data: st.DataObject) -> None:
+    body, levels, batch, weighted = a_case(data.draw)
+    names = (TAG, *NAMES)
+    expected = found(columnar(GenericJoin(body, levels, weighted)), batch, names)
+    assert found(GenericJoin(body, levels, weighted), batch, names) == expected
+
+
+@pytest.mark.usefixtures("narrow")
+@settings(max_examples=examples(400))
+@given(data=st.data())
+def test_what_it_hands_back_goes_on_in_columns(data: st.DataObject) -> None:
+    body, levels, batch, weighted = a_case(data.draw)
+    names = (TAG, *NAMES)
+    rows, _ = found(columnar(GenericJoin(body, levels, weighted)), batch, names)
+    assert found(GenericJoin(body, levels, weighted), batch, names)[0] == rows

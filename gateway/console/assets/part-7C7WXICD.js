@@ -1,0 +1,1 @@
+import{a}from"./part-ENUQAHR5.js";export{a as draw};

@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h}from"./part-EMW37MKJ.js";import"./part-V6THWY33.js";import"./part-IXYRAJ5W.js";import"./part-F2YTRAQD.js";import"./part-VWJQ75IG.js";import"./part-ZJ7BM5PU.js";import"./part-VTCKWQW5.js";import"./part-C5S63P6X.js";export{d as install,c as installation,b as isInstalled,e as readAll,f as readOne,h as remove,g as save,a as saved};

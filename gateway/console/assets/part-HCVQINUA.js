@@ -1,1 +1,0 @@
-import{a}from"./part-TZZRX32V.js";export{a as draw};

@@ -1,0 +1,1 @@
+import{Q as n}from"./part-2SVBHBFA.js";function l(t,m,a){let{from:i,to:e,text:f}=t.doc.line(Math.min(m,t.doc.lines)),r=Math.min(i+[...f].slice(0,a-1).join("").length,e),o=n(t).resolveInner(r,1);/^[^\w]/.test(o.name)&&o.parent?.from===r&&(o=o.parent);let d=o.from===r&&o.name!=="Program"?o.to:r+1;return{from:r,to:Math.min(d,Math.max(e,r+1),t.doc.length)}}export{l as a};

@@ -6,7 +6,7 @@ through a place holds the `Placed` meanwhile: it keeps the arrays.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,14 @@ class Placed:
         self.numbers = np.array(numbers, np.int64)
         self.place = byte_of(self.numbers) >> 3
         self._held = held
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("places are those of one process; leave them out with `without_places`")
+
+
+def without_places(described: object) -> dict[str, Any]:
+    """The state of an object for another process, as `__getstate__`: without `placed`, which is made anew there."""
+    return {name: value for name, value in vars(described).items() if name != "placed"}
 
 
 def byte_of(array: NDArray[Any]) -> int:

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.tries.places import Placed, byte_of, words_of
+from adalog.store.tries.places import Placed, byte_of, without_places, words_of
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 
 T = TypeVar("T", np.int64, np.bool_)
@@ -63,6 +63,8 @@ class Signed:
         bits = np.zeros(words, np.uint64)
         np.bitwise_or.at(bits, places >> np.uint64(6), np.uint64(1) << (places & np.uint64(63)))
         return bits
+
+    __getstate__ = without_places
 
     @cached_property
     def placed(self) -> Placed | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.store.tries.places import Placed, byte_of, words_of
+from adalog.store.tries.places import Placed, byte_of, without_places, words_of
 from adalog.store.tries.signed import (
     NOTHING_SIGNED,
     Levels,
@@ -90,6 +90,8 @@ class Csr:
     def arrays(self) -> tuple[CodeColumn, NDArray[np.int32], RowColumn, CodeColumn]:
         """What kernels look rows up in."""
         return self.keys, self.dense, self.offsets, self.values
+
+    __getstate__ = without_places
 
     @cached_property
     def placed(self) -> Placed | None:
@@ -252,6 +254,8 @@ class Trie:
         self._long_rows: dict[int, CodeColumn] = {}
         # Values of touched rows that were written out for readers.
         self.written = 0
+
+    __getstate__ = without_places
 
     @cached_property
     def placed(self) -> Placed | None:

@@ -6,6 +6,7 @@ back prefixes before each level.
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -171,3 +172,16 @@ def test_what_it_hands_back_goes_on_in_columns(data: st.DataObject) -> None:
     names = (TAG, *NAMES)
     rows, _ = found(columnar(GenericJoin(body, levels, weighted)), batch, names)
     assert found(GenericJoin(body, levels, weighted), batch, names)[0] == rows
+
+
+def test_places_stay_in_their_process() -> None:
+    """A task has its tries from another process, where their arrays lie elsewhere."""
+    found = trie([set(ALL[:8]), set(ALL[4:12])])
+    assert found.placed is not None
+    copy = pickle.loads(pickle.dumps(found))
+    assert "placed" not in vars(copy) | vars(copy.base) | vars(copy.levels[0])
+    assert copy.placed is not None
+    assert copy.placed.place != found.placed.place
+    assert copy.row(1).tolist() == found.row(1).tolist()
+    with pytest.raises(TypeError, match="of one process"):
+        pickle.dumps(found.placed)

@@ -19,6 +19,8 @@ from adalog.store.backup.creation import take
 from adalog.store.database import Database
 from adalog.store.files.formats import RELEASE
 from adalog.store.files.place import LocalPlace
+from adalog.store.log.file_appends import FileAppends
+from adalog.store.log.log import Log
 from adalog.store.sources import source_of
 from adalog.store.writer import in_doubt
 from tests.gateway.support import Gateway, InProcess
@@ -77,6 +79,9 @@ def test_metrics_count_fields_by_code(family: Gateway) -> None:
 
 def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    def fail_again(*_: object) -> None:
         error = sqlite3.OperationalError("disk I/O error")
         raise sa.exc.OperationalError("COMMIT", None, error) from error
 
@@ -86,7 +91,9 @@ def test_a_failing_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         broken = Gateway(database, pool)
         monkeypatch.setattr(in_doubt, "_REST", 3600.0)
         with monkeypatch.context() as disk:
-            disk.setattr(sa.Connection, "commit", fail)
+            disk.setattr(FileAppends, "commit", fail)
+            # As the log is read again.
+            disk.setattr(Log, "_rewrite", fail_again)
             error = broken.error(transact)
             assert error["extensions"] == {"code": "BACKEND_UNAVAILABLE", "retryable": False}
             assert "unknown" in error["message"]

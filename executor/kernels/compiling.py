@@ -65,7 +65,7 @@ class Kernel:
     @cached_property
     def dispatcher(self) -> Any:
         LOADING.check()
-        with _IMPORTING:
+        with disk.IMPORTING:
             return self.__dict__.get("dispatcher") or _compiled_lazily(self.py_func, self.targetoptions)
 
 
@@ -89,9 +89,6 @@ class PythonIfFew(Kernel):
         # Integers wrap around, as compiled ones do.
         with np.errstate(over="ignore"):
             return self.py_func(*arguments)
-
-
-_IMPORTING: Final = threading.RLock()
 
 
 def _compiled_lazily(function: Callable[..., Any], options: dict[str, str]) -> Any:
@@ -140,7 +137,8 @@ def note_all_kept() -> None:
 
 
 def _name_of_all() -> str:
-    from numba.core.registry import cpu_target
+    with disk.IMPORTING:
+        from numba.core.registry import cpu_target
 
     return disk.file_name("all", "", repr(cpu_target.target_context.codegen().magic_tuple()))
 

@@ -14,6 +14,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,6 +23,8 @@ from pathlib import Path
 from typing import Final
 
 VARIABLE: Final = "NUMBA_CACHE_DIR"
+IMPORTING: Final = threading.RLock()
+"""Held while Numba is imported: its modules import each other, so a second thread may find parts of them."""
 _SOURCES: Final = Path(__file__).parent
 # Beside the sources: made by an installation, never by a process that runs queries.
 INSTALLED: Final = _SOURCES / "compiled"
@@ -37,8 +40,9 @@ _FORGOTTEN: Final = 30 * 86_400
 def edition() -> str:
     """A name for what all kernels are compiled from: sources, compiler and Python. The code of a kernel has that of
     others in it, so a change of one is a change of all."""
-    import llvmlite
-    import numba
+    with IMPORTING:
+        import llvmlite
+        import numba
     import numpy as np
 
     digest = hashlib.blake2b(digest_size=10)

@@ -208,7 +208,7 @@ class AsyncConnection(AsyncCurrentDatabase):
     async def import_(
         self,
         mapping: str | os.PathLike[str] | Mapping[str, Any],
-        paths: Mapping[str, str | os.PathLike[str]] | None = None,
+        paths: Mapping[str, str | os.PathLike[str] | Any] | None = None,
         *,
         max_errors: int = 0,
         quarantine: str | os.PathLike[str] | None = None,

@@ -43,6 +43,7 @@ from adalog.client.result import (
     TxReport,
     html_properties,
 )
+from adalog.client.tables import path_names
 from adalog.client.values import to_edn
 from adalog.datalog.errors import invalid_argument, quoted
 
@@ -250,7 +251,12 @@ class Database:
     # Parts
 
     def _arguments(self, args: Sequence[Any]) -> list[Any]:
-        return [each._source(self) if isinstance(each, Database) else to_edn(each) for each in args]
+        return [
+            each._source(self)
+            if isinstance(each, Database)
+            else to_edn(each.rows if isinstance(each, Result) else each)
+            for each in args
+        ]
 
     def _source(self, asking: Database) -> Moment:
         if self._backend is not asking._backend:
@@ -372,7 +378,7 @@ class Connection(CurrentDatabase):
     def import_(
         self,
         mapping: str | os.PathLike[str] | Mapping[str, Any],
-        paths: Mapping[str, str | os.PathLike[str]] | None = None,
+        paths: Mapping[str, str | os.PathLike[str] | Any] | None = None,
         *,
         max_errors: int = 0,
         quarantine: str | os.PathLike[str] | None = None,
@@ -380,10 +386,10 @@ class Connection(CurrentDatabase):
         progress: bool | Show = True,
     ) -> ImportReport:
         """Imports rows of files as one transaction. `mapping`: says what becomes of which columns, the name of a
-        YAML file or the same as a dict. `paths`: of sources by name, instead of those in the mapping. Over HTTP the
-        server reads the files. quarantine: the folder for rejected rows; with more than `max_errors` of them
-        nothing is imported, and ARG_INVALID is raised. dry_run: do everything but the import itself. progress: as
-        of `export`.
+        YAML file or the same as a dict. `paths`: of sources by name, instead of those in the mapping; a table of
+        pandas, Polars, PyArrow or DuckDB stands for a file. Over HTTP the server reads the files, also
+        those of tables. quarantine: the folder for rejected rows; with more than `max_errors` of them nothing is
+        imported, and ARG_INVALID is raised. dry_run: do everything but the import itself. progress: as of `export`.
 
         >>> import adalog, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder, adalog.connect(folder + "/data") as db:
@@ -403,8 +409,9 @@ class Connection(CurrentDatabase):
         {Keyword(':person/name'): 'Ada'}
         """
         with refusing():
-            given = {name: os.fspath(path) for name, path in (paths or {}).items()}
-            return self._own().import_(mapping, given, quarantine, progress, max_errors=max_errors, dry_run=dry_run)
+            backend = self._own()
+            with path_names(paths) as given:
+                return backend.import_(mapping, given, quarantine, progress, max_errors=max_errors, dry_run=dry_run)
 
     def close(self) -> None:
         """Ends live queries, and lets go of the folder or the server. Later calls raise BACKEND_UNAVAILABLE."""

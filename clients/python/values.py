@@ -7,10 +7,11 @@ they were."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
+from adalog.client.tables import items_of
 from adalog.datalog import values
 from adalog.datalog.edn import DEFAULT, scalars
 from adalog.datalog.errors import invalid_argument, limit_exceeded, quoted
@@ -76,11 +77,22 @@ def to_edn(value: Any, depth: int = DEFAULT.depth) -> Any:
         if isinstance(value, base):
             # A subclass of Python's own, such as an enum's member.
             return to_edn(exact(value), depth)
+    if (
+        getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
+        and getattr(value, "shape", None) is not None
+    ):
+        # Their plain values would be whole numbers, or datetimes without a zone.
+        _check_zoned_dtype(value)
+    items = items_of(value)
+    if items is not None:
+        return to_edn(items, depth)
     item = getattr(value, "item", None)
     if item is not None and not isinstance(value, Sequence) and getattr(value, "shape", None) == ():
         # A number of NumPy.
         return to_edn(item())
-    raise invalid_argument(f"{quoted(value)} is a {type(value).__name__}, and no value that adalog has")
+    raise invalid_argument(
+        f"{quoted(value)} is a {type(value).__name__}, and no value that adalog has{_hint(value)}"
+    )
 
 
 def from_edn(value: Any) -> Any:
@@ -146,8 +158,21 @@ def _decimal(value: Decimal) -> Decimal:
     return value
 
 
+def _hint(value: Any) -> str:
+    """What to write instead."""
+    if type(value).__name__ == "NAType":
+        return "; leave the attribute of a missing value out, or the value out of a list"
+    if isinstance(value, date):
+        return "; give an aware datetime, such as datetime.combine(day, time(), UTC)"
+    return ""
+
+
 def _zoned(value: datetime) -> datetime:
     if value.tzinfo is None:
+        if type(value).__name__ == "NaTType":
+            raise invalid_argument(
+                "NaT is no instant; leave the attribute of a missing value out, or the value out of a list"
+            )
         raise invalid_argument(
             f"{value.isoformat()} has no zone; give an aware datetime, such as one with tzinfo=UTC"
         )
@@ -158,6 +183,17 @@ def _plain_datetime(value: datetime) -> datetime:
     """Of a subclass, such as pandas' Timestamp; its NaT has no zone."""
     value = _zoned(value)
     return datetime.combine(value.date(), value.time(), value.tzinfo)
+
+
+def _check_zoned_dtype(value: Any) -> None:
+    """Refuses NumPy's times, and series of times without a zone."""
+    what = f"a {type(value).__name__} of {value.dtype}"
+    if value.dtype.kind == "m":
+        raise invalid_argument(f"{what} is no value that adalog has; give an adalog.Duration")
+    if getattr(value.dtype, "tz", None) is None:
+        raise invalid_argument(
+            f"{what} has no zone; give aware datetimes, such as those of pandas.to_datetime(…, utc=True)"
+        )
 
 
 def _moment(value: datetime) -> datetime:

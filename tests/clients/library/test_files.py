@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import adalog
@@ -76,6 +77,17 @@ def test_a_mapping_is_a_dict_or_a_file(db: adalog.Connection, people: dict[str, 
     (tmp_path / "later.csv").write_text("id,born\n8,1907\n")
     assert db.import_(file, {"people": tmp_path / "later.csv"}).t == report.t + 1
     assert db.pull("[:person/born]", ("person/id", 8)) == {":person/born": 1907}
+
+
+def test_a_table_stands_for_a_file(
+    db: adalog.Connection, people: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    del people["sources"]["people"]["options"]
+    table = pa.table({"id": [7, 8], "name": ["Ada", "Grace"], "born": [1815, 1906]})
+    assert db.import_(people, {"people": table}).rows == 2
+    assert db.q(NAMES).rows == ROWS
+    assert not list(tmp_path.glob("adalog-tables-*"))
 
 
 def test_rejected_rows(db: adalog.Connection, people: dict[str, Any], tmp_path: Path) -> None:

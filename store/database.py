@@ -433,7 +433,9 @@ class Database:
                 "set ADALOG_SEGMENTS to a folder or address, or transact the data"
             )
         if self._folder is None:
-            raise invalid_argument("a database in memory has no files to import into; name a folder")
+            raise invalid_argument(
+                "a database in memory has no files to import into; name a folder, in tests a temporary one"
+            )
         with unfinished(self._folder) as path:
             yield path
 

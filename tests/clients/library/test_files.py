@@ -165,7 +165,7 @@ def test_an_export_of_a_served_database_says_where_it_is_made() -> None:
 
 
 def test_memory_takes_no_files(people: dict[str, Any]) -> None:
-    with adalog.connect(":memory:") as db, pytest.raises(adalog.Error, match="name a folder"):
+    with adalog.connect(":memory:") as db, pytest.raises(adalog.Error, match="in tests a temporary one"):
         db.import_(people)
 
 

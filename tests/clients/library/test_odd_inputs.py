@@ -99,7 +99,11 @@ def _recursive() -> list[Any]:
             "ARG_INVALID",
             "0001-01-01T00:00:00+05:00 is before the year 1 or after 9999 in UTC",
         ),
-        (pd.NaT, "ARG_INVALID", "NaT has no zone; give an aware datetime, such as one with tzinfo=UTC"),
+        (
+            pd.NaT,
+            "ARG_INVALID",
+            "NaT is no instant; leave the attribute of a missing value out, or the value out of a list",
+        ),
         (_recursive(), "LIMIT_EXCEEDED", "a value is nested more than 64 deep"),
         (_within(1, 65), "LIMIT_EXCEEDED", "a value is nested more than 64 deep"),
     ],

@@ -49,7 +49,7 @@ def test_a_table_is_imported(make: Callable[[dict[str, list[Any]]], Any], tmp_pa
 
 def test_a_path_that_is_neither_file_nor_table(tmp_path: Path) -> None:
     with adalog.connect(tmp_path / "data") as db, pytest.raises(adalog.Error, match="source people is a list"):
-        db.import_(PEOPLE, {"people": [1, 2]}, progress=False)  # type: ignore[dict-item]
+        db.import_(PEOPLE, {"people": [1, 2]}, progress=False)
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -78,6 +78,7 @@ def test_a_mapping_is_a_dict_or_a_file(db: adalog.Connection, people: dict[str, 
     assert db.pull("[:person/born]", ("person/id", 8)) == {":person/born": 1907}
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_rejected_rows(db: adalog.Connection, people: dict[str, Any], tmp_path: Path) -> None:
     path = Path(people["sources"]["people"]["path"])
     path.write_text("id,name,born\n7,Ada,1815\n8,Grace,soon\n")

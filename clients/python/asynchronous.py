@@ -34,6 +34,7 @@ from adalog.client.result import (
     live_text,
 )
 from adalog.client.running import RUNNING, RunningCall
+from adalog.client.warning import show
 
 T = TypeVar("T")
 
@@ -59,10 +60,13 @@ class Threads:
         context = copy_context()
         context.run(RUNNING.set, running)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, context.run, work)
+            found = await asyncio.get_running_loop().run_in_executor(self._executor, context.run, work)
         except asyncio.CancelledError:
             running.cancel()
             raise
+        for text in running.warnings:
+            show(text)
+        return found
 
     def close(self) -> None:
         self._is_closed = True
@@ -81,8 +85,8 @@ class AsyncDatabase:
         self,
         query: str,
         *args: Any,
-        as_of: int | datetime | None = None,
-        since: int | datetime | None = None,
+        as_of: int | datetime | str | None = None,
+        since: int | datetime | str | None = None,
         timeout: float | None = None,
     ) -> Result:
         """As `Database.q`."""
@@ -125,11 +129,11 @@ class AsyncDatabase:
         """As `Database.export`."""
         return await self._threads.run(partial(self._own.export, folder, format=format, progress=progress))
 
-    def as_of(self, t: int | datetime) -> AsyncDatabase:
+    def as_of(self, t: int | datetime | str) -> AsyncDatabase:
         """As `Database.as_of`."""
         return AsyncDatabase(self._own.as_of(t), self._threads)
 
-    def since(self, t: int | datetime) -> AsyncDatabase:
+    def since(self, t: int | datetime | str) -> AsyncDatabase:
         """As `Database.since`."""
         return AsyncDatabase(self._own.since(t), self._threads)
 

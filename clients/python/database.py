@@ -45,6 +45,7 @@ from adalog.client.result import (
 )
 from adalog.client.tables import path_names
 from adalog.client.values import to_edn
+from adalog.client.warning import warn
 from adalog.datalog.errors import invalid_argument, quoted
 
 _FORMATS: Final = ("parquet", "edn")
@@ -74,10 +75,11 @@ class Database:
 
     # Reads
 
-    def q(self, query: str, *args: Any, as_of: int | datetime | None = None, since: int | datetime | None = None,
-          timeout: float | None = None) -> Result:  # fmt: skip
+    def q(self, query: str, *args: Any, as_of: int | datetime | str | None = None,
+          since: int | datetime | str | None = None, timeout: float | None = None) -> Result:  # fmt: skip
         """Runs a query. `args`: values for its `:in` after `$`, in order; a Database is one for a `$source`. as_of,
-        since: as the methods of these names. timeout: in seconds.
+        since: as the methods of these names. timeout: in seconds. What is probably not meant is in the result's
+        `warnings`, and a QueryWarning of Python.
 
         >>> import adalog
         >>> with adalog.connect(":memory:") as db:
@@ -90,7 +92,9 @@ class Database:
             moment = moment if as_of is None else replace(moment, as_of=moment_given(as_of, "as_of"))
             moment = moment if since is None else replace(moment, since=moment_given(since, "since"))
             text, given = text_given(query, "a query"), self._arguments(args)
-            return self._own().query(moment, text, given, milliseconds(timeout))
+            result = self._own().query(moment, text, given, milliseconds(timeout))
+        warn(result.warnings)
+        return result
 
     def pull(self, pattern: str, entity: Entity, *, timeout: float | None = None) -> PulledMap | None:
         """What there is of an entity, as a dict; None if there is nothing. Its `warnings` say what is probably not
@@ -108,7 +112,8 @@ class Database:
             found = self._own().pull(
                 self._moment, text_given(pattern, "a pattern"), texts, "eid", milliseconds(timeout)
             )
-            return None if found[0] is None else PulledMap(found[0], found.warnings)
+        warn(found.warnings)
+        return None if found[0] is None else PulledMap(found[0], found.warnings)
 
     def pull_many(
         self, pattern: str, entities: Sequence[Entity], *, timeout: float | None = None
@@ -118,15 +123,16 @@ class Database:
         >>> import adalog
         >>> with adalog.connect(":memory:") as db:
         ...     _ = db.transact([{"db/id": 5, "p/name": "Ada"}])
-        ...     found = db.pull_many("[:p/name :p/nmae]", [5, 6])
-        >>> found, found.warnings[0].code
-        ([{Keyword(':p/name'): 'Ada'}, None], 'UNKNOWN_ATTRIBUTE')
+        ...     db.pull_many("[:p/name]", [5, 6])
+        [{Keyword(':p/name'): 'Ada'}, None]
         """
         with refusing():
             texts = entities_given(entities)
-            return self._own().pull(
+            found = self._own().pull(
                 self._moment, text_given(pattern, "a pattern"), texts, "eids", milliseconds(timeout)
             )
+        warn(found.warnings)
+        return found
 
     def explain(self, query: str, *args: Any, analyze: bool = False) -> Explanation:
         """The plan of a query; with `analyze`, what running it did."""
@@ -180,7 +186,9 @@ class Database:
             most = number_given(limit, "limit")
             if most is not None and most < 0:
                 raise invalid_argument(f"limit is {most}; give 0 or more, or None for all")
-            return self._own().datoms(self._moment, name.upper(), given, most)
+            found = self._own().datoms(self._moment, name.upper(), given, most)
+        warn(found.warnings)
+        return found
 
     def export(
         self, folder: str | os.PathLike[str], *, format: str = "parquet", progress: bool | Show = True
@@ -206,12 +214,12 @@ class Database:
 
     # Other moments
 
-    def as_of(self, t: int | datetime) -> Database:
-        """The database as it was after transaction `t`, or at an instant."""
+    def as_of(self, t: int | datetime | str) -> Database:
+        """The database as it was after transaction `t`, or at an instant: an aware datetime, or ISO text in UTC."""
         with refusing():
             return self._at(replace(self._moment, as_of=moment_given(t, "as_of")))
 
-    def since(self, t: int | datetime) -> Database:
+    def since(self, t: int | datetime | str) -> Database:
         """Only what was asserted after transaction `t`, or an instant."""
         with refusing():
             return self._at(replace(self._moment, since=moment_given(t, "since")))

@@ -14,6 +14,7 @@ from adalog.client.values import Keyword, to_edn
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, invalid_argument, quoted
 from adalog.datalog.values import LONG_MAX, LONG_MIN
+from adalog.store.values.scalars import iso_instant
 
 Entity = int | str | Sequence[Any]
 """A number, an ident such as `:status/open`, or a lookup ref such as `("issue/id", 7)`."""
@@ -79,6 +80,14 @@ def name_given(value: Any, name: str) -> str | None:
 
 
 def moment_given(value: Any, name: str) -> int | datetime:
+    if isinstance(value, str):
+        # Digits alone are a transaction's number at the command line, and here they are probably meant as one.
+        instant = None if value.strip().isdigit() else iso_instant(value)
+        if instant is None:
+            raise invalid_argument(
+                f'{name} is {quoted(value)}, which is no instant; write e.g. "2024-05-01T12:00:00Z"'
+            )
+        return instant
     if isinstance(value, datetime):
         moment: datetime = to_edn(value)
         return moment
@@ -87,7 +96,9 @@ def moment_given(value: Any, name: str) -> int | datetime:
     except AdalogError:
         number = None
     if number is None:
-        raise invalid_argument(f"{name} is a transaction's number or an aware datetime, not {quoted(value)}")
+        raise invalid_argument(
+            f"{name} is a transaction's number, an aware datetime or ISO text, not {quoted(value)}"
+        )
     return number
 
 

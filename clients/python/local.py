@@ -9,6 +9,7 @@ from concurrent.futures import wait
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from adalog.client.errors import refusing
 from adalog.client.given import NEWEST, Moment, TransactionText, User
@@ -32,6 +33,7 @@ from adalog.client.running import cancelled_by
 from adalog.client.values import Keyword, column_of, from_edn, from_pulled
 from adalog.datalog.diagnostics import Diagnostic, shown_warnings
 from adalog.datalog.edn import Limits
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.datalog.extras import require
 from adalog.datalog.values import Keyword as EngineKeyword
 from adalog.executor.bounds.cancel import Cancel
@@ -46,7 +48,8 @@ from adalog.planner.scope.unknown_names import in_components
 from adalog.schema.arguments.entities import entity_of
 from adalog.schema.arguments.moments import out_of_range
 from adalog.schema.request.visible_database import VisibleDatabase
-from adalog.store.database import Database
+from adalog.store.database import IN_MEMORY, Database
+from adalog.store.files.folder import is_address
 from adalog.store.log.entry import now_ms
 from adalog.store.snapshot.index import datom_spans
 from adalog.store.snapshot.transaction_ids import check_moment
@@ -64,6 +67,8 @@ if TYPE_CHECKING:
 _LIMITS: Final = Limits(size=1 << 32)
 # For a transaction that another process answered.
 _PATIENCE: Final = 10.0
+# Those that connections have open, with the process: a fork copies this, and not the connections.
+_FOLDERS: Final[WeakKeyDictionary[Database, tuple[int, str | None]]] = WeakKeyDictionary()
 
 
 class LocalBackend:
@@ -73,7 +78,7 @@ class LocalBackend:
         """Opens a folder, a server's log, or memory. now: as of `Database.open`. Raises as that."""
         self.place = place.rpartition("@")[2] if "://" in place else place
         compile_in_background()
-        self._database = Database.open(place, limits=_LIMITS, now=now)
+        self._database = _database_of(place, now)
         try:
             self._pool = Pool(self._database, PoolSettings())
         except BaseException:
@@ -89,6 +94,7 @@ class LocalBackend:
             hub.close()
         self._pool.close()
         self._database.close()
+        _FOLDERS.pop(self._database, None)
 
     def newest(self) -> int:
         return self._database.snapshot().t
@@ -310,7 +316,7 @@ class CodedAnswer:
         question = self.found.question
         assert question is not None
         with refusing():
-            found = self.pool.diagnostics(question)
+            found = self.pool.diagnostics(question, _cancel(None))
             return _warnings((*self.told, *found, *self.pool.found_out(question, self.found.dropped)))
 
 
@@ -345,6 +351,23 @@ class LocalChanges(LiveChanges):
 
     def _end(self) -> None:
         self._changes.close()
+
+
+def _database_of(place: str, now: Callable[[], int]) -> Database:
+    """The database of a place. Raises as `Database.open`, with what to do if this process has the folder."""
+    own = (os.getpid(), None if place == IN_MEMORY or is_address(place) else os.path.realpath(place))
+    try:
+        database = Database.open(place, limits=_LIMITS, now=now)
+    except AdalogError:
+        if own in _FOLDERS.values():
+            raise unavailable(
+                f"the data folder {place} is open in this process already; use that connection, or close it first",
+                retryable=False,
+            ) from None
+        raise
+    if own[1] is not None:
+        _FOLDERS[database] = own
+    return database
 
 
 def _viewer(user: User | None) -> Viewer | None:

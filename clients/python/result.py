@@ -20,6 +20,9 @@ from adalog.client.values import Keyword, column_of
 
 # Rows of a table in a notebook.
 _SHOWN: Final = 20
+# Rows of a result's repr, and characters of a row there.
+_FIRST: Final = 5
+_WIDTH: Final = 100
 
 Rows = list[tuple[Any, ...]]
 T = TypeVar("T")
@@ -86,7 +89,7 @@ class Answer(Protocol):
     def warnings(self) -> list[ResultWarning]: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The answer to a query.
 
@@ -98,7 +101,7 @@ class Result:
     shape: str
     keys: tuple[str, ...] | None
     basis_t: int
-    answer: Answer = field(repr=False)
+    answer: Answer
 
     @cached_property
     def rows(self) -> Rows:
@@ -162,14 +165,25 @@ class Result:
 
     def pandas(self) -> Any:
         """A `pandas.DataFrame`, with texts as `str`; pandas has to be installed."""
+        _require("pandas")
         return frames().pandas_frame(self._table)
 
     def polars(self) -> Any:
         """A `polars.DataFrame`, with texts as `String`; Polars has to be installed."""
-        return import_module("polars").from_arrow(frames().text_views(self._table))
+        return _require("polars").from_arrow(frames().text_views(self._table))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{each.name} {each.type}" for each in self.columns)
+        count = f"{len(self):,} row{'' if len(self) == 1 else 's'}"
+        lines = [f"<result at transaction {self.basis_t}: {count} of {_short(names)}"]
+        lines += [f"  {_short(repr(row))}" for row in self._rows(_FIRST)]
+        if len(self) > _FIRST:
+            lines.append(f"  … {len(self) - _FIRST:,} more")
+        lines += [f"  warning {each.code}: {_short(each.message)}" for each in self.warnings]
+        return "\n".join(lines) + ">"
 
     def _repr_html_(self) -> str:
         names = self.keys or [each.name for each in self.columns]
@@ -179,6 +193,19 @@ class Result:
 def frames() -> ModuleType:
     """`client.frames`, which imports Arrow."""
     return import_module("adalog.client.frames")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+
+
+def _require(library: str) -> ModuleType:
+    try:
+        return import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != library:
+            raise
+        raise ModuleNotFoundError(f"a frame of {library} needs it: pip install {library}", name=library) from None
 
 
 def shown_value(value: Any) -> str:

@@ -9,12 +9,13 @@ from typing import Final
 
 
 class RunningCall:
-    """What cancels a call. Thread-safe."""
+    """What cancels a call, and the texts of its warnings. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cancels: list[Callable[[], None]] = []
         self._is_cancelled = False
+        self.warnings: list[str] = []
 
     def cancelled_by(self, cancel: Callable[[], None]) -> None:
         """Has this called when the call is cancelled: at once if it was."""

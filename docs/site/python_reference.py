@@ -37,6 +37,7 @@ _PUBLIC: Final = (
     adalog.Database,
     adalog.Result,
     adalog.Error,
+    adalog.QueryWarning,
 )
 _RETURNED: Final = (
     result.TxReport,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from adalog.client.result import Result as Result
     from adalog.client.values import Keyword as Keyword
     from adalog.client.values import Symbol as Symbol
+    from adalog.client.warning import QueryWarning as QueryWarning
     from adalog.datalog.durations import Duration as Duration
 
 _PLACES: Final = {
@@ -42,6 +43,7 @@ _PLACES: Final = {
     "Duration": "datalog.durations",
     "Error": "client.errors",
     "Keyword": "client.values",
+    "QueryWarning": "client.warning",
     "Result": "client.result",
     "Symbol": "client.values",
     "aconnect": "client.asynchronous",

@@ -86,6 +86,7 @@ def test_a_str_becomes_no_keyword_without_a_type(db: adalog.Connection) -> None:
     assert isinstance(db.q("[:find ?v . :where [_ :new/kind ?v]]").value, Keyword)
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_answers(db: adalog.Connection) -> None:
     db.transact([ISSUE, {"issue/title": "y", "issue/price": 1}])
     result = db.q("[:find ?t ?p :where [?i :issue/title ?t] [?i :issue/price ?p]]")
@@ -138,6 +139,7 @@ def test_pulls(db: adalog.Connection) -> None:
     assert refused(db.pull, "[:user/name", 1).code == "EDN_SYNTAX"
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_moments(db: adalog.Connection) -> None:
     t = db.transact([{"db/id": 1, "issue/title": "old"}]).t
     report = db.transact([{"db/id": 1, "issue/title": "new"}])
@@ -145,6 +147,9 @@ def test_moments(db: adalog.Connection) -> None:
     assert past.q(TITLES).value == ["old"] == db.q(TITLES, as_of=t).value
     assert past.pull("[:issue/title]", 1) == {":issue/title": "old"}
     assert db.as_of(report.tx_instant).q(TITLES).value == ["new"]
+    text = report.tx_instant.isoformat()
+    assert db.as_of(text).q(TITLES).value == ["new"] == db.q(TITLES, as_of=text).value
+    assert db.since(text).q(TITLES).value == db.since(report.tx_instant).q(TITLES).value
     assert db.since(t).q(TITLES).value == ["new"] == db.q(TITLES, since=t).value
     assert sorted(db.history().q("[:find ?v ?added :where [1 :issue/title ?v _ ?added]]").rows) == [
         ("new", True), ("old", False), ("old", True),
@@ -219,6 +224,7 @@ def test_changes(db: adalog.Connection) -> None:
     assert refused(lambda: next(iter(db.live("[:find ?t")))).code == "EDN_SYNTAX"
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_users(db: adalog.Connection) -> None:
     db.transact([{"issue/title": "x", "issue/status": "open"}])
     db.transact(
@@ -296,6 +302,7 @@ def test_why(db: adalog.Connection) -> None:
     assert refused(db.why, TITLES, row="x").code == "ARG_INVALID"
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_what_is_probably_not_meant(db: adalog.Connection) -> None:
     db.transact([{"db/id": 1, "issue/title": "x"}])
     pulled = db.pull("[:issue/title :issue/titel]", 1)
@@ -400,6 +407,7 @@ def test_columns_for_other_libraries(db: adalog.Connection) -> None:
     assert empty.arrow().num_rows == 0
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_notebooks(db: adalog.Connection) -> None:
     db.transact([{"issue/title": "<b>"}])
     result = db.q("[:find ?t :where [_ :issue/title ?t]]")

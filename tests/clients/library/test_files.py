@@ -90,6 +90,7 @@ def test_a_table_stands_for_a_file(
     assert not list(tmp_path.glob("adalog-tables-*"))
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_rejected_rows(db: adalog.Connection, people: dict[str, Any], tmp_path: Path) -> None:
     path = Path(people["sources"]["people"]["path"])
     path.write_text("id,name,born\n7,Ada,1815\n8,Grace,soon\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -221,3 +222,12 @@ def test_what_came_over_http_is_what_there_is_in_process() -> None:
         adalog.connect(":memory:") as here,
     ):
         assert there.q(query, rows).arrow().equals(here.q(query, rows).arrow(), check_metadata=True)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_missing_library_is_named(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with adalog.connect(":memory:") as db:
+        result = db.q("[:find ?x . :in $ ?x]", 1)
+    with pytest.raises(ModuleNotFoundError, match=f"pip install {library}"):
+        getattr(result, library)()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import adalog
+from adalog.store.database import Database
 from tests.clients.library.places import KINDS
 
 XS = "[:find [?x ...] :where [_ :n/x ?x]]"
@@ -109,3 +110,14 @@ def test_what_is_no_place(place: str, said: str, tmp_path: Path, monkeypatch: py
     assert said in error.value.message
     assert not error.value.retryable
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_this_process_has_open(tmp_path: Path) -> None:
+    place = tmp_path / "data"
+    with adalog.connect(place) as db:
+        with pytest.raises(adalog.Error, match="is open in this process already; use that connection, or close it"):
+            adalog.connect(tmp_path / "." / "data")
+        assert db.transact([{"n/x": 1}]).t == 1
+    adalog.connect(place).close()
+    with Database.open(str(place)), pytest.raises(adalog.Error, match="in use by another adalog process"):
+        adalog.connect(place)

@@ -136,9 +136,14 @@ REFUSED: list[tuple[Call, str]] = [
     ),
     (lambda db: db.q(ONE, 1, timeout=math.nan), "timeout is nan; give more than 0 seconds"),
     (lambda db: db.q(ONE, 1, timeout=10**7), "timeout is 10000000; give more than 0 seconds and at most"),
-    (lambda db: db.q(ONE, 1, as_of=2**70), "as_of is a transaction's number or an aware datetime, not "),
-    (lambda db: db.q(ONE, 1, as_of=True), "as_of is a transaction's number or an aware datetime, not True"),
-    (lambda db: db.since(2**70), "since is a transaction's number or an aware datetime, not "),
+    (lambda db: db.q(ONE, 1, as_of=2**70), "as_of is a transaction's number, an aware datetime or ISO text, not "),
+    (
+        lambda db: db.q(ONE, 1, as_of=True),
+        "as_of is a transaction's number, an aware datetime or ISO text, not True",
+    ),
+    (lambda db: db.as_of("last week"), "as_of is 'last week', which is no instant; write e.g. "),
+    (lambda db: db.since("20240101"), "since is '20240101', which is no instant"),
+    (lambda db: db.since(2**70), "since is a transaction's number, an aware datetime or ISO text, not "),
     (lambda db: db.pull_many("[*]", 1), "entities are a list, not 1; `pull` takes a single one"),  # type: ignore[arg-type]
     (lambda db: db.pull_many("[*]", "user/name"), "entities are a list, not 'user/name'"),
     (lambda db: db.datoms(None), "no index None; there are eavt, aevt, avet, vaet"),  # type: ignore[arg-type]
@@ -194,6 +199,7 @@ def test_claims_are_those_of_a_token(db: adalog.Connection) -> None:
         assert tried.as_user({"name": name, "id": UUID(int=1)}, roles=("member",)).q(NAMES).value == found
 
 
+@pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_answers_are_pickled_and_copied(db: adalog.Connection) -> None:
     query = "[:find ?a ?b ?c ?d :keys a b c d :in $ [[?a ?b ?c ?d]] :order-by [?a]]"
     rows = [

@@ -24,6 +24,9 @@ _NUMBERS: Final = frozenset({"long", "double", "boolean", "instant"})
 # Of these a text says all, and a column of one type needs no tags.
 _SPELT: Final = frozenset({"uuid", "symbol", "duration", "bigint"})
 
+# Rows that are told apart without the kernel, which may have to be loaded: on the event loop there are no more.
+_FEW: Final = 400
+
 
 class Distinct(NamedTuple):
     """The distinct codes of a column without nil, and for each row the place of its own, null for nil."""
@@ -35,9 +38,14 @@ class Distinct(NamedTuple):
     def of(cls, codes: Codes) -> Distinct:
         if not len(codes):
             return cls(codes, pa.array([], pa.int32()))
-        # The kernel is compiled for arrays that can be written to.
-        group, first = group_rows(np.require(codes, requirements=["C", "W"])[np.newaxis])
-        distinct, places = codes[first], group.astype(np.int32)
+        if len(codes) <= _FEW:
+            numbers: dict[int, int] = {}
+            places = np.array([numbers.setdefault(code, len(numbers)) for code in codes.tolist()], np.int32)
+            distinct = np.array(list(numbers), np.int64)
+        else:
+            # The kernel is compiled for arrays that can be written to.
+            group, first = group_rows(np.require(codes, requirements=["C", "W"])[np.newaxis])
+            distinct, places = codes[first], group.astype(np.int32)
         nil = np.flatnonzero(distinct == NIL)
         if not len(nil):
             return cls(distinct, pa.array(places))

@@ -27,13 +27,17 @@ class BegunAnswer:
     failure: Exception | None = None
 
     async def arrived(self) -> HttpAnswer | None:
-        """The answer; None where the client is gone."""
-        if self.failure is not None:
-            raise self.failure
-        if self.rest is None:
-            return self.answer
-        ASKING.set(self.client)
-        return await self.rest
+        """The answer, once; None where the client is gone."""
+        try:
+            if self.failure is not None:
+                raise self.failure
+            if self.rest is None:
+                return self.answer
+            ASKING.set(self.client)
+            return await self.rest
+        finally:
+            # The request's scope has this until the next request of the connection, or its end.
+            self.answer = self.rest = self.failure = None
 
 
 def begun_answer(scope: Scope) -> BegunAnswer | None:

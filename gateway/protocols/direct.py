@@ -112,6 +112,8 @@ class DirectRequests:
         if response is None:
             return None
         sending.close()
+        # The scope lasts until the next request of the connection, and must not keep the answer.
+        del scope[BEGUN]
         line, before, after = response
         if begun.answer is not None and begun.answer.repeatable is not None:
             etag = begun.answer.extra.get("ETag")

@@ -22,6 +22,9 @@ _LARGE: Final = 10_000
 # Where such work never ceases, young objects are looked through once in so long: failures do leave garbage.
 _LONGEST_SECONDS: Final = 1.0
 
+# For how long very many objects are waited for to go by themselves.
+_PATIENCE_SECONDS: Final = 5.0
+
 # Young objects that a collection looks through in about 20 ms.
 _MANY: Final = 200_000
 
@@ -32,6 +35,8 @@ _since = 0.0
 # Whether objects are set aside, beside so many that were frozen before.
 _aside = False
 _frozen = 0
+# Since when there are so many that nothing is collected.
+_many_since: float | None = None
 
 
 @contextmanager
@@ -79,12 +84,17 @@ def collect(*, whole: bool) -> bool:
     """Collects garbage among what was made since the last time, and of what was set aside. What stays is looked
     through again by a `whole` collection alone, which looks through everything while no other thread runs.
 
-    Returns False, and collects nothing, while there are very many objects that are young or set aside.
+    Returns False, and collects nothing, while there are very many objects that are young or set aside; but not for
+    longer than some seconds, as they may be garbage that a failure left.
     """
-    global _aside
+    global _aside, _many_since
     with _lock:
         if gc.get_count()[0] > _MANY or (_aside and gc.get_freeze_count() > _frozen + _MANY):
-            return False
+            now = time.monotonic()
+            _many_since = now if _many_since is None else _many_since
+            if now - _many_since < _PATIENCE_SECONDS:
+                return False
+        _many_since = None
         again, _aside = _aside, False
         if again or whole:
             gc.unfreeze()

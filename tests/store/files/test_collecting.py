@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -119,3 +121,28 @@ def test_very_many_objects_are_old_where_nothing_is_frozen() -> None:
     assert gc.get_count()[0] < 10_000
     assert gc.get_freeze_count() == 0
     assert len(made) == 50_000
+
+
+_LEFT = """
+import gc, weakref
+from adalog.store.files import gc_pause
+from adalog.store.files.gc_pause import collect, uncollected
+
+class Node:
+    pass
+
+gc.freeze()
+with uncollected():
+    first = Node()
+    first.others = [[first] for _ in range(400_000)]
+gone = weakref.ref(first)
+del first
+assert not collect(whole=False) and gone() is not None, "so many may go by themselves"
+gc_pause._PATIENCE_SECONDS = 0.0
+assert collect(whole=False) and gone() is None, "they did not"
+"""
+
+
+def test_very_many_that_do_not_go_by_themselves_are_garbage() -> None:
+    done = subprocess.run([sys.executable, "-c", _LEFT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -54,7 +54,7 @@ class BriefTurn:
         raise StartAgain
 
     def share(self, client: Client) -> None:
-        """Nobody can ask for the same while it runs."""
+        """No other client can ask for the same while it runs."""
 
     def cancelled(self) -> None:
         """It looks at its flag before it waits for anything."""

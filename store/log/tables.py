@@ -209,8 +209,8 @@ def identity_table(connection: sa.Connection) -> sa.Table:
 
 
 def identity_in(connection: sa.Connection) -> str:
-    """The identity of the log, made at the first look: under a lock, as two looks at once would make two."""
-    """What the database is told from others by, where they share a cache: given to it once."""
+    """The identity of the log, which tells databases apart that share a cache. It is made at the first look, under
+    a lock, as two looks at once would make two."""
     own = identity_table(connection)
     found: str | None = connection.execute(sa.select(own.c.id).order_by(own.c.id).limit(1)).scalar()
     if found is None:

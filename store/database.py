@@ -23,7 +23,8 @@ from adalog.store.checkpoint.files import FolderFiles
 from adalog.store.checkpoint.rechecks import Rechecks
 from adalog.store.checkpoint.replay import ReplayedState, opened
 from adalog.store.files.clock import Clock
-from adalog.store.files.folder import is_address
+from adalog.store.files.copy_folder import temporary_folder
+from adalog.store.files.folder import Folder, is_address
 from adalog.store.files.gc_pause import put_off
 from adalog.store.files.packing import instant
 from adalog.store.files.progress import Progress
@@ -67,6 +68,8 @@ class Follower(Protocol):
 _LOGGER: Final = logging.getLogger("adalog.store")
 
 IN_MEMORY: Final = ":memory:"
+# How the temporary folders of databases in memory begin.
+_MEMORY_FILES: Final = "adalog-memory-"
 # Past views are kept for paging and repeated queries; each holds the tries that were read of it.
 _PAST_VIEWS: Final = 16
 # How often others' transactions are looked for without a notice.
@@ -89,6 +92,7 @@ class Database:
         self._setting = setting
         self.log = log
         self._folder = folder
+        self._folder_lock = threading.Lock()
         self._head = head
         self._snapshot = head.published()
         self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
@@ -423,21 +427,25 @@ class Database:
 
     @contextmanager
     def unfinished(self) -> Iterator[Path]:
-        """A folder for segments to be adopted; what was not adopted by the end goes with it.
-
-        Raises ARG_INVALID for a database in memory, which has no place for files.
-        """
+        """A folder for segments to be adopted; what was not adopted by the end goes with it. Raises ARG_INVALID for
+        a server's log whose gateways share no files."""
         if self.log.is_on_server and self.log.keep is None:
             raise invalid_argument(
                 "an import's files are to be where all gateways on a server see them, and no such place is named: "
                 "set ADALOG_SEGMENTS to a folder or address, or transact the data"
             )
-        if self._folder is None:
-            raise invalid_argument(
-                "a database in memory has no files to import into; name a folder, in tests a temporary one"
-            )
-        with unfinished(self._folder) as path:
+        with unfinished(self._file_folder()) as path:
             yield path
+
+    def _file_folder(self) -> Folder:
+        """The folder for files. A database in memory gets one with its first import; it goes with the database."""
+        with self._folder_lock:
+            if self._folder is None:
+                folder = self._held.enter_context(temporary_folder(_MEMORY_FILES))
+                self.log.files_folder = folder.imported
+                self.compactor.begin_files(folder)
+                self._folder = folder
+            return self._folder
 
     def prepare(
         self,

@@ -127,6 +127,11 @@ class Compactor:
         """Has others fold attributes of which a fold in this process would take more than so many bytes."""
         self._elsewhere, self.fold_bytes = elsewhere, most
 
+    def begin_files(self, folder: Folder) -> None:
+        """Folds into files of a new folder from now on; until now into memory."""
+        with self._turn:
+            self._folder, self._named = folder, ()
+
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
         self._young += datoms

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,16 +23,32 @@ def copy_folder(path: str | None, identity: str) -> Iterator[Folder]:
     """A folder with the copies of one database's files, locked until the end. path: None for one that goes then.
     Raises BACKEND_UNAVAILABLE where another process has it, ARG_INVALID where it is another database's."""
     if path is None:
-        private = PrivateFolder(_PREFIX)
-        try:
-            with _locked(private.path) as folder:
-                yield folder
-        finally:
-            private.remove()
+        with temporary_folder(_PREFIX) as folder:
+            yield folder
         return
     with _locked(Path(path)) as folder:
         _check_same(folder, identity)
         yield folder
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Folder]:
+    """A folder that goes at the end, and with the process. prefix: as of `PrivateFolder`."""
+    private = PrivateFolder(prefix)
+    # Also where a program ends without closing its database.
+    gone = weakref.finalize(private, _remove_own, private.path, os.getpid())
+    try:
+        with _locked(private.path) as folder:
+            yield folder
+    finally:
+        gone.detach()
+        private.remove()
+
+
+def _remove_own(path: Path, process: int) -> None:
+    # A fork has the same finalizers, and the folder is its parent's.
+    if os.getpid() == process:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager

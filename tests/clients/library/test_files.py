@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,9 +167,66 @@ def test_an_export_of_a_served_database_says_where_it_is_made() -> None:
         db.export("out")
 
 
-def test_memory_takes_no_files(people: dict[str, Any]) -> None:
-    with adalog.connect(":memory:") as db, pytest.raises(adalog.Error, match="in tests a temporary one"):
+def test_memory_has_files_for_as_long_as_it_is_open(
+    people: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    source = people["sources"]["people"]
+    with adalog.connect(":memory:") as db:
+        db.transact(SCHEMA)
+        assert not list(tmp_path.glob("adalog-*")), "without an import there is no folder"
+        first = db.import_(people)
+        Path(source["path"]).write_text("id,name,born\n8,Hopper,1906\n9,Alan,1912\n")
+        # Its tasks read what the import before it wrote.
         db.import_(people)
+        db.transact([{"person/id": 10, "person/name": "Edsger", "person/born": 1930}])
+        assert db.q(NAMES).rows == [("Ada", 1815), ("Hopper", 1906), ("Alan", 1912), ("Edsger", 1930)]
+        assert db.as_of(first.t).q(NAMES).rows == ROWS
+        assert db.history().q("[:find [?n ...] :where [_ :person/name ?n _ false]]").value == ["Grace"]
+        assert db.revert(first.t + 1).t == first.t + 3
+        assert db.q(NAMES).rows == [*ROWS, ("Edsger", 1930)]
+        frame = pa.table({"id": [11], "name": ["Barbara"], "born": [1939]})
+        del source["options"]
+        assert db.import_(people, {"people": frame}).rows == 1
+        assert db.export(tmp_path / "out").datoms > 8
+        assert len(list(tmp_path.glob("adalog-memory-*"))) == 1
+    assert not list(tmp_path.glob("adalog-*"))
+
+
+KEPT_OPEN = """
+import os, sys, adalog
+db = adalog.connect(":memory:")
+db.transact('[{:db/ident :p/id :db/valueType :db.type/long :db/unique :db.unique/identity}]')
+open("p.csv", "w").write("id,n\\n1,2\\n")
+source = {"path": "p.csv", "options": {"header": True}, "attributes": {"p/n": "n"},
+          "entity": {"attribute": "p/id", "column": "id"}}
+assert db.import_({"sources": {"p": source}}).rows == 1
+if sys.argv[1] == "fork":
+    child = os.fork()
+    if not child:
+        sys.exit()
+    os.waitpid(child, 0)
+    assert [each for each in os.listdir() if each.startswith("adalog-memory-")]
+if sys.argv[1] == "kill":
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_files_of_memory_go_with_the_process(tmp_path: Path) -> None:
+    def ends(how: str) -> int:
+        return subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", KEPT_OPEN, how],
+            cwd=tmp_path,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            check=False,
+        ).returncode
+
+    assert ends("kill") == -9
+    assert len(list(tmp_path.glob("adalog-memory-*"))) == 1
+    # The next one removes what a killed process left, and its own at its end.
+    for how in ("fork", "end"):
+        assert ends(how) == 0
+        assert not list(tmp_path.glob("adalog-memory-*"))
 
 
 class Terminal(io.StringIO):

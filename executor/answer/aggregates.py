@@ -20,6 +20,7 @@ from adalog.datalog.builtins.arithmetic import quotient_of_decimals
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.watched import WatchedList
 from adalog.executor.answer.decoding import decoded
+from adalog.executor.answer.grouping import grouped_rows
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.expressions.calls import Call, Results
@@ -82,7 +83,7 @@ def _aggregated(
 ) -> list[Column]:
     plain = [element.var.name for element in elements if not isinstance(element, FindAggregate)]
     if plain:
-        group, first = group_kernels.group_rows(stack(rows.columns[name] for name in plain), cancel.check)
+        group, first = grouped_rows((rows.columns[name] for name in plain), cancel.check)
     else:
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
     if rows.weight is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.executor.join.batch import Batch, concatenate, run_starts
+from adalog.executor.join.batch import Batch, Column, concatenate, run_starts
 from adalog.executor.join.conjunction import Conjunction, row_name
 from adalog.executor.join.protocol import START, UNBOUNDED
 
@@ -164,7 +164,7 @@ class OrExtender:
 
     def _united(self, batch: Batch, variable: str) -> Batch:
         """One row for each (prefix, value), with the bits of all branches that proposed it."""
-        batch = batch.take(np.lexsort((batch.columns[variable], batch.columns[self._row])))
+        batch = batch.take(_order(batch.columns[self._row], batch.columns[variable]))
         starts = np.flatnonzero(run_starts(batch.columns[self._row], batch.columns[variable]))
         if len(starts) == batch.size:
             return batch
@@ -194,6 +194,15 @@ class OrExtender:
             others = batch.columns[name] & ~self._all[name]
             state[name] = others if variable == self.last else others | bits
         return Batch(batch.size, {**batch.columns, **state}, batch.weight).keep(alive)
+
+
+def _order(rows: Column, values: Column) -> NDArray[np.int64]:
+    """The order of pairs, which come as a few pieces that are sorted. Where a prefix has values of one branch
+    alone, as mostly in an `optional`, it is that of the rows, which takes linear time."""
+    order = np.argsort(rows, kind="stable")
+    rows_in_order, values_in_order = rows[order], values[order]
+    falls = (rows_in_order[1:] == rows_in_order[:-1]) & (values_in_order[1:] < values_in_order[:-1])
+    return np.lexsort((values, rows)) if falls.any() else order
 
 
 def _united_masks(bits: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -41,6 +41,7 @@ from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import FindPulls, pattern_of
 from adalog.executor.pull.puller import Puller
 from adalog.executor.pull.queries import EntityQuery, PullQueries, by_pattern
+from adalog.executor.pull.written import EntityWriter, PreparedPattern, Texts
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.inputs import bind_inputs, code_given, limited, sizes_of
 from adalog.executor.question.question import Question
@@ -101,7 +102,8 @@ class QueryEngine:
         self.compiler = Compiler(LruCache(plan_bytes * 5 // 8))
         self.joins = KeptJoins(plan_bytes // 4)
         # By their texts, each with whether there are queries in it.
-        self._patterns: LruCache[str, tuple[PullPattern, bool]] = LruCache(plan_bytes // 8)
+        self._patterns: LruCache[str, tuple[PullPattern, bool]] = LruCache(plan_bytes // 16)
+        self._prepared: LruCache[str, PreparedPattern] = LruCache(plan_bytes // 16)
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
@@ -143,6 +145,27 @@ class QueryEngine:
                 return puller.pull_named(parsed, entities)
 
             return *cautiously(Options(), pulled, cancel), parsed
+
+    def pull_written(
+        self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, texts: Texts, cancel: Cancel
+    ) -> list[bytes] | None:
+        """What `pull` finds of a few entities, written; there is nothing suspicious about it. None where `pull` is
+        to find it. `texts`: of the snapshot's codes."""
+        if type(snapshot) is not Snapshot or not snapshot.is_plain:
+            return None
+        prepared = self._prepared.get(pattern)
+        if prepared is None or prepared.schema is not snapshot.schema:
+            parsed, _ = self._pattern(pattern)
+            try:
+                prepared = PreparedPattern.of(parsed, snapshot, texts, strict=self.means.strict)
+            except AdalogError:
+                # An entity that is none is refused before that.
+                return None
+            self._prepared.put(pattern, prepared, weight_of_text(pattern))
+        if prepared.node is None:
+            return None
+        with self.memory.lent(cancel):
+            return EntityWriter(snapshot, texts, cancel).write(prepared.node, entities)
 
     def _pattern(self, text: str) -> tuple[PullPattern, bool]:
         """(the pattern of a text, whether there are queries in it)"""

@@ -23,6 +23,7 @@ from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.follow.view_choice import live_of
 from adalog.executor.permissions.guards import Permissions
 from adalog.executor.pull.find import given_patterns, takes_patterns
+from adalog.executor.pull.written import Texts
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.question import Question, Questions
 from adalog.executor.question.request import QueryRequest
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from adalog.executor.spark.remote import SparkBackend
 
 T = TypeVar("T")
+Pulled = tuple[list[EdnMap | None], int, Sequence[Diagnostic]]
+"""(a map for each entity, the values in all, what is suspicious)"""
 
 # Entities whose pull may be brief.
 _FEW_ENTITIES: Final = 8
@@ -290,7 +293,7 @@ class Pool:
         maps, values, _ = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
         return maps, values
 
-    def pulled(self, request: PullRequest, cancel: Cancel) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
+    def pulled(self, request: PullRequest, cancel: Cancel) -> Pulled:
         """`pull`, and what is suspicious about it."""
         snapshot = request.snapshot or self.database.snapshot()
         maps, values, pattern = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
@@ -304,11 +307,23 @@ class Pool:
             found = (*in_pattern(pattern, snapshot), *queries, *in_entities(nothing, snapshot))
             return maps, values, diagnostics_of(found)
 
-    async def apull(self, request: PullRequest) -> tuple[list[EdnMap | None], int, Sequence[Diagnostic]]:
-        """`pulled` on the pool's threads; cancelling the task stops it."""
+    def _pulled_or_written(
+        self, request: PullRequest, snapshot: Snapshot, texts: Texts, cancel: Cancel
+    ) -> Pulled | list[bytes]:
+        written = self.engine.pull_written(request.pattern, request.entities, snapshot, texts, cancel)
+        return self.pulled(request, cancel) if written is None else written
+
+    async def apull(self, request: PullRequest, texts: Texts | None = None) -> Pulled | list[bytes]:
+        """`pulled` on the pool's threads; cancelling the task stops it. `texts`: with them a few
+        entities of a snapshot with their codes may be pulled as texts, about which nothing is suspicious."""
         cancel = Cancel.after(request.timeout_ms, request.pattern)
-        name = request.pattern if len(request.entities) <= _FEW_ENTITIES else None
-        return await self.turns.threaded(cancel, partial(self.pulled, request), name=name)
+        if len(request.entities) > _FEW_ENTITIES:
+            return await self.turns.threaded(cancel, partial(self.pulled, request))
+        snapshot = request.snapshot
+        if texts is None or snapshot is None or snapshot.codes is not texts.codes:
+            return await self.turns.threaded(cancel, partial(self.pulled, request), name=request.pattern)
+        work = partial(self._pulled_or_written, request, snapshot, texts)
+        return await self.turns.threaded(cancel, work, name=request.pattern)
 
     async def threaded(self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0) -> T:
         """The outcome of any work as `Turns.threaded` gives it."""

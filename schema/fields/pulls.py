@@ -58,11 +58,17 @@ async def pulled(
         entities = await services.pool.threaded(
             Cancel(within.deadline), lambda cancel: _entities(eids, field, snapshot, cancel)
         )
-    maps, values, found = await services.pool.apull(
-        PullRequest(pattern, entities, snapshot, within.left_ms, lambda number: _place(field, number))
-    )
-    context.rows += len(maps)
     held, how = RepeatedWork(context.budget.take), encoding or Encoding.PLAIN
+    texts = services.texts if how is Encoding.PLAIN else None
+    pulled = await services.pool.apull(
+        PullRequest(pattern, entities, snapshot, within.left_ms, lambda number: _place(field, number)), texts
+    )
+    if isinstance(pulled, list):
+        context.rows += len(pulled)
+        held.take(sum(map(len, pulled)))
+        return JsonChunks.list_of(pulled), reading.told
+    maps, values, found = pulled
+    context.rows += len(maps)
     if values > _INLINE_VALUES or not few(maps, 2 * _INLINE_VALUES):
         written = await services.pool.threaded(
             Cancel(within.deadline), lambda cancel: _written(maps, how, context.budget, held, cancel)

@@ -157,12 +157,12 @@ _PLAIN: dict[str, Callable[[Value], Json]] = {
     "bigdec": _decimal_text,
     "instant": iso,
     "bytes": _bytes_text,
-    "map": lambda value: {_plain_key(key): _plain(item) for key, item in value.items()},
+    "map": lambda value: {plain_key(key): _plain(item) for key, item in value.items()},
     "set": lambda value: list(map(_plain, sorted(value, key=values.sort_key))),
 }
 
 
-def _plain_key(key: Value) -> str:
+def plain_key(key: Value) -> str:
     return key if isinstance(key, str) and values.type_name(key) == "string" else edn.write(key)
 
 
@@ -220,7 +220,7 @@ class MapWriter:
         # With the map or key itself, so that no other comes to have its address.
         self._written: dict[int, tuple[Value, Json, int]] = {}
         self._keys: dict[int, tuple[Value, str]] = {}
-        self._write_key = edn.write if encoding is Encoding.EDN else _plain_key
+        self._write_key = edn.write if encoding is Encoding.EDN else plain_key
 
     def column(self, maps: Sequence[Value]) -> list[Json]:
         """Each of the maps; nil among them is nil."""

@@ -1,0 +1,44 @@
+"""The JSON of values under PLAIN, by their codes: what was written once is not decoded and escaped again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+from adalog.datalog.values import Value
+from adalog.schema.writing.encoding import Encoding, encode, plain_key
+from adalog.store.values.codes import Codes
+from adalog.store.values.layout import tag_of
+
+# Bytes of a text that is kept, and texts that are.
+_LONG: Final = 500
+_MOST: Final = 1 << 15
+
+
+class CodeTexts:
+    """Texts of the values of one database. A code's value never changes, so neither does its text. Thread-safe:
+    threads may write a text twice, which comes to the same."""
+
+    def __init__(self, codes: Codes) -> None:
+        self.codes = codes
+        self._known: dict[int, bytes] = {}
+
+    def of(self, code: int) -> bytes:
+        """The text of a value."""
+        known = self._known.get(code)
+        if known is None:
+            known = self.value(self.codes.decode(code))
+            if tag_of(code) and len(known) <= _LONG:
+                if len(self._known) >= _MOST:
+                    self._known = {}
+                self._known[code] = known
+        return known
+
+    def key(self, key: Value) -> bytes:
+        """The text of a map's key."""
+        return orjson.dumps(plain_key(key))
+
+    def value(self, value: Value) -> bytes:
+        """The text of any value."""
+        return orjson.dumps(encode(value, Encoding.PLAIN))

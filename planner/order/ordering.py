@@ -7,11 +7,14 @@ for equal statistics.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from heapq import heapify, heappop, heappush
 from itertools import filterfalse, islice
+from operator import or_
+from typing import NamedTuple
 
 from adalog.planner.model.logical import AndNode, Leaf, Node, OrNode, conjuncts, leaves, variables
 from adalog.planner.order.statistics import FILTER, Statistics
@@ -72,14 +75,33 @@ def can_propose(node: Node, variable: str, bound: frozenset[str]) -> bool:
 class PartialOrder:
     """A partial order: variables bound so far, expected prefixes after each, total cost.
 
-    `kept`: those bound by a level that later levels or the answer need.
+    `kept`: those bound by a level that later levels or the answer need, in the order in which they were bound.
+    `bits`: those bound by a level, as a set of bits. `last`: by the bit of a variable that is not bound, those kept
+    that nothing needs any more once it is.
     """
 
     order: tuple[str, ...]
     bound: frozenset[str]
     prefixes: tuple[float, ...]
     cost: float
-    kept: frozenset[str] = frozenset()
+    kept: tuple[str, ...] = ()
+    bits: int = 0
+    last: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+
+class _Level(NamedTuple):
+    """What a level that binds a variable is expected to do with a prefix; the same wherever the same of its
+    neighbours are bound.
+
+    `least`: candidates. `share`: the part of them that remains. `between`: whether they lie between two bounds that
+    are bound. `looked_up`: whether the level only asks if there are any. `sorting`: the cost that is paid once.
+    """
+
+    least: float
+    share: float
+    between: bool
+    looked_up: bool
+    sorting: float
 
 
 def order_variables(
@@ -193,14 +215,26 @@ class _Search:
         self.statistics = statistics
         self.items: dict[str, list[tuple[Node, frozenset[str]]]] = {name: [] for name in wanted}
         self.spans: dict[str, list[frozenset[str]]] = {name: [] for name in wanted}
+        # Variables as bits: each, and all with which it shares an item or a leaf. What is neither bound by a level
+        # nor from the start has a bit that is never bound.
+        self.bits = {name: 1 << place for place, name in enumerate(wanted)}
+        bits = defaultdict(lambda: 1 << len(wanted), self.bits)
+        bits.update(dict.fromkeys(given, 0))
+        self.near = dict.fromkeys(wanted, 0)
+        self.reach = dict.fromkeys(wanted, 0)
         for item in conjuncts(body.items):
             names = variables(item)
+            together = reduce(or_, map(bits.__getitem__, names), 0)
             for name in names & self.items.keys():
                 self.items[name].append((item, names))
+                self.near[name] |= together
         for leaf in leaves(body):
             names = variables(leaf)
+            together = reduce(or_, map(bits.__getitem__, names), 0)
             for name in names & self.spans.keys():
                 self.spans[name].append(names)
+                self.reach[name] |= together
+        self.levels: dict[tuple[str, int], _Level] = {}
         self.domains = {
             name: min((statistics.domain(item, name) for item, _ in items), default=1.0)
             for name, items in self.items.items()
@@ -225,17 +259,19 @@ class _Search:
         """The cheapest order that a beam of a width finds; None where some variable can never be bound."""
         beam = [start]
         for _ in self.wanted:
-            grown: dict[frozenset[str], PartialOrder] = {}
+            grown: dict[int, tuple[float, PartialOrder, str, float]] = {}
             for partial in beam:
                 self.statistics.check()
                 for name in tried(self.options(partial.bound), partial.bound):
-                    candidate = self.extend(partial, name)
-                    best = grown.get(candidate.bound)
-                    if best is None or candidate.cost < best.cost:
-                        grown[candidate.bound] = candidate
+                    cost, after = self.expected(partial, name)
+                    bits = partial.bits | self.bits[name]
+                    best = grown.get(bits)
+                    if best is None or cost < best[0]:
+                        grown[bits] = cost, partial, name, after
             if not grown:
                 return None
-            beam = sorted(grown.values(), key=lambda p: (p.cost, p.order))[:width]
+            cheapest = sorted(grown.values(), key=lambda each: (each[0], each[1].order, each[2]))[:width]
+            beam = [self.extended(partial, name, cost, after) for cost, partial, name, after in cheapest]
         return beam[0]
 
     def improved(self, start: PartialOrder, best: PartialOrder) -> PartialOrder:
@@ -263,7 +299,7 @@ class _Search:
             if name is None or partial.cost >= below:
                 return None
             left.remove(name)
-            partial = self.extend(partial, name)
+            partial = self.extended(partial, name, *self.expected(partial, name))
         return partial if partial.cost < below else None
 
     def options(self, bound: frozenset[str]) -> list[str]:
@@ -301,9 +337,60 @@ class _Search:
             return self.statistics.count(item, name, partial.bound)
         return nest.total(name, partial, self.statistics)
 
-    def extend(self, partial: PartialOrder, name: str) -> PartialOrder:
-        """The partial order with one variable more, and what that is expected to cost."""
+    def expected(self, partial: PartialOrder, name: str) -> tuple[float, float]:
+        """The cost of the order with one variable more, and the prefixes after that."""
         before = partial.prefixes[-1] if partial.prefixes else 1.0
+        key = name, partial.bits & self.near[name]
+        level = self.levels.get(key)
+        if level is None:
+            level = self.levels[key] = self._level(partial, name)
+        candidates = before * level.least
+        after = candidates * level.share
+        known = self.shares.get(name)
+        if known is not None:
+            after *= known
+            # Of a whole column a range is read.
+            candidates = max(before, candidates * known) if level.least > 1.0 else candidates
+        elif level.between:
+            # What lies between two bounds is found, and is little as a rule.
+            candidates = after = before * max(1.0, _BETWEEN * level.least)
+        if level.looked_up:
+            # One value of a range is enough where nothing asks for the value.
+            candidates = before
+            after = min(after, before)
+        # Dropped variables merge prefixes: there are never more than the domains of the kept ones allow, each of
+        # which is 1 at least.
+        bit = self.bits[name]
+        kept = name in self.needed or self.reach[name] & ~(partial.bits | bit)
+        most = self.domains[name] if kept else 1.0
+        if most < after:
+            dropped = partial.last.get(bit, ())
+            for other in partial.kept:
+                if other not in dropped:
+                    most *= self.domains[other]
+                    if most >= after:
+                        break
+            after = min(after, most)
+        return partial.cost + candidates + after + level.sorting, after
+
+    def extended(self, partial: PartialOrder, name: str, cost: float, after: float) -> PartialOrder:
+        """The partial order with one variable more, with what was expected of it."""
+        bits = partial.bits | self.bits[name]
+        dropped = partial.last.get(self.bits[name], ())
+        kept: list[str] = []
+        last: dict[int, frozenset[str]] = {}
+        for other in (*partial.kept, name):
+            if other in self.needed:
+                kept.append(other)
+            elif other not in dropped and (waits := self.reach[other] & ~bits):
+                kept.append(other)
+                if waits & (waits - 1) == 0:
+                    last[waits] = last.get(waits, frozenset()) | {other}
+        bound = partial.bound | {name}
+        prefixes = (*partial.prefixes, after)
+        return PartialOrder((*partial.order, name), bound, prefixes, cost, tuple(kept), bits, last)
+
+    def _level(self, partial: PartialOrder, name: str) -> _Level:
         bound = partial.bound | {name}
         taking = self.items[name]
         counts = [self.count(item, name, partial) for item, _ in taking]
@@ -318,29 +405,9 @@ class _Search:
                 share *= min(1.0, count / max(domain, 1.0, least))
             elif names <= bound and not (known is not None and bounds(item, name, frozenset()) is not None):
                 share *= item.selectivity
-        candidates = before * least
-        after = candidates * share
-        if known is not None:
-            after *= known
-            # Of a whole column a range is read.
-            candidates = max(before, candidates * known) if least > 1.0 else candidates
-        elif {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}:
-            # What lies between two bounds is found, and is little as a rule.
-            candidates = after = before * max(1.0, _BETWEEN * least)
-        if self._is_looked_up(name, partial.bound):
-            # One value of a range is enough where nothing asks for the value.
-            candidates = before
-            after = min(after, before)
-        # Dropped variables merge prefixes: there are never more than the domains of the kept ones allow.
-        kept = frozenset(
-            other
-            for other in (*partial.kept, name)
-            if other in self.needed or not all(span <= bound for span in self.spans[other])
-        )
-        most = math.prod(self.domains[other] for other in sorted(kept))
-        after = min(after, most) if most else after
-        cost = partial.cost + candidates + after + self._sorting(name, partial.bound)
-        return PartialOrder((*partial.order, name), bound, (*partial.prefixes, after), cost, kept)
+        between = {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}
+        looked_up = self._is_looked_up(name, partial.bound)
+        return _Level(least, share, between, looked_up, self._sorting(name, partial.bound))
 
     def _sorting(self, name: str, bound: frozenset[str]) -> float:
         """What it costs to sort a variable's values for the comparisons that look them up."""

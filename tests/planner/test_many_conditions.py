@@ -21,6 +21,11 @@ def query(number: int) -> str:
     return f"[:find ?e :where [?e :tag :t1] (or-join [?e] {branches})]"
 
 
+def star(number: int) -> str:
+    names = [f"?v{each}" for each in range(number)]
+    return f"[:find {' '.join(names)} :where {' '.join(f'[?e :size {name}]' for name in names)}]"
+
+
 class Counting(Statistics):
     counted = 0
 
@@ -40,6 +45,14 @@ def test_an_or_of_many_branches_with_local_variables() -> None:
     with database() as made:
         few, many = (planned(query(number), made)[2] for number in (40, 160))
     assert many < 6 * few
+
+
+def test_an_entity_of_many_attributes() -> None:
+    """Statistics are asked once for a variable and what is bound beside it, not for each partial order."""
+    with database() as made:
+        few, many = (planned(star(number), made) for number in (60, 240))
+    assert len(many[0]) == 241
+    assert many[2] < 5 * few[2]
 
 
 @pytest.mark.parametrize("number", [10, 13, 24])

@@ -27,7 +27,7 @@ from adalog.executor.expressions.number_columns import (
     arithmetic,
     comparison,
 )
-from adalog.executor.expressions.text_columns import FALSE_OF_NIL, constants_of, of_texts
+from adalog.executor.expressions.text_columns import FALSE_OF_NIL, compared, constants_of, of_texts
 from adalog.executor.join.batch import Batch, Column, Mask, stack
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
@@ -270,6 +270,9 @@ class Call:
             return self._membership(columns, size)
         numbers = NumberColumns(self.values, self.cancel.check)
         if self.name in COMPARE and len(self.arguments) == 2:
+            texts = compared(self.name, self.arguments, columns, self.running.run)
+            if texts is not None:
+                return texts
             holds = self._instants_compared(columns)
             if holds is None:
                 pair = [self._numbers_of(each, columns, numbers) for each in self.arguments]

@@ -5,7 +5,7 @@ What a built-in refuses, or Arrow means differently, is left to the built-in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,10 +14,11 @@ import pyarrow as pa
 from adalog.datalog.builtins.regex import like_regex
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.run import QueryRun
+from adalog.executor.expressions import text_search
 from adalog.executor.join.batch import Column
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import FALSE, PAYLOAD_MASK, TAG_STRING, TRUE, one_tag
+from adalog.store.values.layout import FALSE, PAYLOAD_MASK, TAG_STRING, TRUE, one_tag, tag_of
 
 # Strings between two looks at the deadline, each of which may have a million characters.
 _AT_ONCE: Final = 1 << 14
@@ -60,6 +61,9 @@ def _unanchored(like: str) -> str:
 def _includes(texts: pa.Array, part: str) -> pa.Array:
     import pyarrow.compute as pc
 
+    found = text_search.including(texts, part)
+    if found is not None:
+        return found
     if part.isascii() and part.isalnum():
         # RE2 finds letters sooner than Arrow's own search does.
         return pc.match_substring_regex(texts, part)
@@ -71,6 +75,17 @@ def _by_name(name: str) -> Test:
         import pyarrow.compute as pc
 
         return getattr(pc, name)(texts, pattern)
+
+    return test
+
+
+def _by_order(name: str) -> Test:
+    """The order of UTF-8's bytes is that of code points, by which the built-in compares."""
+
+    def test(texts: pa.Array, other: str) -> pa.Array:
+        import pyarrow.compute as pc
+
+        return getattr(pc, name)(texts, pa.scalar(other, pa.large_string()))
 
     return test
 
@@ -89,6 +104,13 @@ _TESTS: Final[dict[str, Test]] = {
     "like": _like,
     "not-like": _not_like,
 }
+_ORDERS: Final[dict[str, Test]] = {
+    "<": _by_order("less"),
+    "<=": _by_order("less_equal"),
+    ">": _by_order("greater"),
+    ">=": _by_order("greater_equal"),
+}
+_TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 FALSE_OF_NIL: Final = frozenset({"like", "not-like"})
 _CONSTANTS: Final = dict.fromkeys(_TESTS, 1) | {"subs": 2}
 
@@ -99,6 +121,18 @@ def constants_of(name: str, arguments: Sequence[object]) -> tuple[int, ...]:
     if len(constants) != _CONSTANTS.get(name) or len(arguments) != len(constants) + 1:
         return ()
     return constants if isinstance(arguments[0], str) else ()
+
+
+def compared(name: str, arguments: Sequence[object], columns: Mapping[Any, Column], run: QueryRun) -> Column | None:
+    """The same of an order between texts and a constant one; None of others."""
+    match arguments:
+        case [str() as variable, int() as constant] if name in _ORDERS:
+            order = name
+        case [int() as constant, str() as variable] if name in _ORDERS:
+            order = _TURNED[name]
+        case _:
+            return None
+    return of_texts(order, columns[variable], (constant,), run) if tag_of(constant) == TAG_STRING else None
 
 
 def of_texts(name: str, codes: Column, constants: Sequence[int], run: QueryRun) -> Column | None:
@@ -161,8 +195,10 @@ class _KnownTests:
         numbers = codes & PAYLOAD_MASK
         new = np.flatnonzero(self._found[numbers] == 0)
         if len(new):
-            _, first = group_kernels.group_rows(codes[None, new])
-            few = codes[new[first]]
+            few = codes[new]
+            if not (few[1:] > few[:-1]).all():
+                _, first = group_kernels.group_rows(few[None])
+                few = few[first]
             results = test(few)
             if results is None:
                 return None
@@ -172,7 +208,7 @@ class _KnownTests:
 
 def _tested(name: str, texts: pa.Array, pattern: int, values: Scratch) -> Column | None:
     text = values.decode(pattern)
-    found = _TESTS[name](texts, text) if type(text) is str else None
+    found = (_TESTS.get(name) or _ORDERS[name])(texts, text) if type(text) is str else None
     return None if found is None else np.where(found.to_numpy(zero_copy_only=False), TRUE, FALSE)
 
 

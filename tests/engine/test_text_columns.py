@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from adalog.datalog.builtins import BUILTINS
@@ -17,7 +18,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import BigInt
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.expressions import text_columns
+from adalog.executor.expressions import text_columns, text_search
 from adalog.executor.expressions.calls import Call
 from adalog.executor.join.batch import Batch
 from adalog.store.values.codes import Codes, Scratch
@@ -37,17 +38,20 @@ class Running:
         self.run = QueryRun(Scratch(codes), Cancel())
 
 
-def by_column(name: str, values: list[Any], *constants: Any, made: Running | None = None) -> Any:
+def by_column(
+    name: str, values: list[Any], *constants: Any, made: Running | None = None, constant_first: bool = False
+) -> Any:
     """The results of a column, and whether they came without the built-in's."""
     running = made or Running()
     scratch = running.run.values
     asked = []
 
-    def apply(*given: Any) -> Any:
-        asked.append(given)
-        return BUILTINS[name].call(*given)
+    def apply(*row: Any) -> Any:
+        asked.append(row)
+        return BUILTINS[name].call(*row)
 
-    call = Call(name, ("?x", *map(scratch.intern, constants)), apply, running, None)
+    given = ("?x", *map(scratch.intern, constants))
+    call = Call(name, given[::-1] if constant_first else given, apply, running, None)
     batch = Batch(len(values), {"?x": scratch.intern_many(values)})
     return scratch.decode_many(call.results(batch)), not asked
 
@@ -144,3 +148,67 @@ def test_instants_are_compared_by_their_codes(name: str) -> None:
     scratch = Running().run.values
     column = scratch.intern_many(moments)
     assert np.array_equal(np.argsort(column), np.arange(5))
+
+
+def test_texts_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of random texts, those across two texts included, also where few or all of them have it."""
+    rng = Random(29)
+    for alphabet in ("ab", "aé日", "a\U0010ffff\U0001f600\ud7ff", "\x00\n\U00010000"):
+        for rare in (1, 4, 16):
+            monkeypatch.setattr(text_search, "_RARE", rare)
+            for _ in range(60):
+                texts = ["".join(rng.choices(alphabet, k=rng.randint(0, 7))) for _ in range(rng.randint(0, 40))]
+                part = "".join(rng.choices(alphabet, k=rng.randint(0, 4)))
+                start = rng.randint(0, len(texts))
+                column = pa.array(texts, pa.large_string())[start:]
+                found = text_search.including(column, part)
+                expected = [part in text for text in texts[start:]]
+                assert found is None or found.to_pylist() == expected, (texts, part)
+                own = sorted(set(texts))
+                if own:
+                    assert by_column("includes?", own, part) == ([part in text for text in own], True)
+
+
+def test_which_texts_are_searched_together() -> None:
+    texts = pa.array([f"person {i}" for i in range(100)], pa.large_string())
+    found = text_search.including(texts, "n 77")
+    assert found is not None
+    assert found.to_pylist() == [i == 77 for i in range(100)]
+    assert text_search.including(texts, "n 7") is None, "more than one in sixteen"
+    assert text_search.including(texts, "") is None
+    assert text_search.including(texts, "p" * 256) is None
+    empty = text_search.including(pa.array(["", ""], pa.large_string()), "a")
+    assert empty is not None
+    assert empty.to_pylist() == [False, False]
+    assert text_search.including(pa.array(["a" * (1 << 19)] * 3, pa.large_string()), "b") is None, "too long"
+
+
+ORDERED_TEXTS = (
+    "",
+    "a",
+    "A",
+    "ab",
+    "a\x00",
+    "a\U0010ffff",
+    "a\ud7ff",
+    "\ue000",
+    "\U00010000",
+    "\uffff",
+    "é",
+    "e\u0301",
+    "b",
+)
+
+
+@pytest.mark.parametrize("name", ["<", ">", "<=", ">="])
+def test_texts_are_compared_by_code_points(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_columns, "_AT_ONCE", 3)
+    values = [*ORDERED_TEXTS, *ORDERED_TEXTS[::2]]
+    turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}[name]
+    for text in ORDERED_TEXTS:
+        expected = [BUILTINS[name].call(value, text) for value in values]
+        assert by_column(name, values, text) == (expected, True), text
+        assert by_column(name, [*values, None], text) == ([*expected, False], True)
+        assert by_column(turned, values, text, constant_first=True) == (expected, True), text
+    assert by_column(name, ["a", 1, True], "b")[0] == [BUILTINS[name].call(each, "b") for each in ("a", 1, True)]
+    assert by_column(name, ["a", "b"], 1)[0] == [False, False]

@@ -315,6 +315,9 @@ class CodedAnswer:
     def warnings(self) -> list[ResultWarning]:
         question = self.found.question
         assert question is not None
+        if not self.told and not self.found.dropped and self.pool.known_diagnostics(question) == ():
+            # Of a text that was asked before; this is on the way of every answer.
+            return []
         with refusing():
             found = self.pool.diagnostics(question, _cancel(None))
             return _warnings((*self.told, *found, *self.pool.found_out(question, self.found.dropped)))

@@ -224,5 +224,7 @@ def _unmeasured(snapshot: Snapshot) -> Snapshot:
 def _seen(question: Question) -> Any:
     """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents."""
     databases = question.databases.items()
-    known = sorted((name, each.schema.key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases)
+    known = [(name, each.schema.key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases]
+    if len(known) > 1:
+        known.sort()
     return (question.text, question.rules, question.relations, tuple(known))

@@ -198,7 +198,8 @@ def claim(place: Place, identity: str) -> None:
     """Makes a place that of the database with this identity, or finds that it is. Raises as `check_owner`."""
     if check_owner(place, identity):
         return
-    whose = {"format": _FORMAT, "version": BACKUPS.newest, "adalog": RELEASE, "identity": identity}
+    # It is the same in all formats; each backup says its own.
+    whose = {"format": _FORMAT, "version": BACKUPS.oldest, "adalog": RELEASE, "identity": identity}
     place.write(OWNER, [json.dumps({**whose, "checksum": _checksum(whose)}).encode()])
 
 

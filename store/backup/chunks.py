@@ -85,7 +85,7 @@ def _packed(copies: Sequence[CopiedEntry], before: int, plain: int) -> PackedChu
         for entry, checksum, used_at in copies:
             used = (None, None) if entry.used is None else entry.used
             head = msgpack.packb(
-                (entry.t, entry.instant, entry.row_key, checksum, *used, used_at, list(entry.files))
+                (entry.t, entry.instant, entry.row_key, checksum, *used, used_at, list(entry.files), entry.seal)
             )
             stream.write(_LENGTHS.pack(len(head), len(entry.payload)) + head)
             # By itself, and so without a copy, and without the lock that others wait for.
@@ -141,6 +141,7 @@ def content_of(place: Place, chunk: LogChunk) -> bytes:
 
 
 def _copied(head: Sequence[Any], payload: bytes) -> CopiedEntry:
-    t, instant, row_key, checksum, key, digest, used_at, files = head
+    # Those of format 1 have no seals.
+    t, instant, row_key, checksum, key, digest, used_at, files, *seals = head
     used = None if key is None else UsedKey(key, digest)
-    return CopiedEntry(LogEntry(t, instant, row_key, payload, used, files), checksum, used_at)
+    return CopiedEntry(LogEntry(t, instant, row_key, payload, used, files, *seals), checksum, used_at)

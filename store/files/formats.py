@@ -27,8 +27,8 @@ class Format(NamedTuple):
 
 # The log's tables, in SQLite (`PRAGMA user_version`, where 1 is not written yet) and in PostgreSQL; both say in the
 # table `schema_version` which release made them so. 2: earlier versions are kept from writing to it, or to a server
-# look at the number in each turn.
-LOG: Final = Format(1, 2)
+# look at the number in each turn. 3: entries with seals, which earlier versions take for damaged.
+LOG: Final = Format(1, 3)
 # One transaction in the log: the first byte of its payload. 1: compressed. 2: compressed, the first one that needs
 # a type which format 1 does not have, or that declares policies, which a reader of format 1 would not enforce.
 PAYLOAD: Final = Format(0, 2)
@@ -38,8 +38,8 @@ CHECKPOINT: Final = Format(2, 5)
 # Every file of arrays: relations, runs, dictionaries, young events, and what imports write. The last byte of its
 # magic number. 2: written only where a column has fewer bytes for each number than eight.
 SEGMENT: Final = Format(1, 2)
-# `adalog-backups.json` and the file of each backup, which names all other files.
-BACKUPS: Final = Format(1, 1)
+# `adalog-backups.json` and the file of each backup, which names all other files. 2: entries with seals.
+BACKUPS: Final = Format(1, 2)
 # `manifest.json` of an export.
 EXPORT: Final = Format(1, 1)
 

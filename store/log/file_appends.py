@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from adalog.store.log.sqlite import is_read_only
 
-_ROW: Final = "INSERT INTO transactions (t, instant, payload, checksum, append) VALUES (?, ?, ?, ?, ?)"
+_ROW: Final = "INSERT INTO transactions (t, instant, payload, checksum, append, seal) VALUES (?, ?, ?, ?, ?, ?)"
 _FILE: Final = "INSERT INTO files (name, t) VALUES (:name, :t)"
 # A key that was forgotten may be used anew.
 _KEY: Final = (
@@ -28,8 +28,8 @@ _FORGET: Final = (
     "(SELECT t FROM idempotency_keys WHERE t <= :last_t OR at <= :last_at LIMIT 1000)"
 )
 
-Row = tuple[int, int, bytes, int, int]
-"""t, instant, payload, checksum, number of the append."""
+Row = tuple[int, int, bytes, int, int, bytes | None]
+"""t, instant, payload, checksum, number of the append, seal."""
 
 
 class FileAppends:

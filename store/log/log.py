@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -27,10 +27,20 @@ from sqlalchemy.pool import StaticPool
 
 from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.log import tables
-from adalog.store.log.entry import KEY_MEMORY, CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
+from adalog.store.log.entry import (
+    KEY_MEMORY,
+    CopiedEntry,
+    KeyMemory,
+    LogEntry,
+    UsedKey,
+    chained,
+    now_ms,
+    replaced,
+    sealed_after,
+)
 from adalog.store.log.file_appends import FileAppends
 from adalog.store.log.notices import AppendNotices
-from adalog.store.log.reader import END, PAGE, PIECE, LogReader, continued, damaged
+from adalog.store.log.reader import END, PAGE, PIECE, LogReader, continued, damaged, entry_of
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
@@ -157,9 +167,10 @@ class Log(LogReader):
             self._append_by_driver(entries)
 
     def _append_by_driver(self, entries: Sequence[LogEntry]) -> None:
-        chained, number = self._chained(entries), secrets.randbits(62)
-        pairs, now = zip(entries, chained, strict=True), now_ms()
-        rows = [(each.t, each.instant, each.payload, sum_, number) for each, sum_ in pairs]
+        seals, chained = self._chained(entries)
+        number, now = secrets.randbits(62), now_ms()
+        whole = zip(entries, chained, seals, strict=True)
+        rows = [(each.t, each.instant, each.payload, sum_, number, seal) for each, sum_, seal in whole]
         used, appends = _key_rows((entry, now) for entry in entries), self._appends
         committing = False
         try:
@@ -176,17 +187,48 @@ class Log(LogReader):
             raise refused(error) from error
         self._appended(entries, chained)
 
-    def _chained(self, entries: Sequence[LogEntry]) -> list[int]:
-        """The checksums of entries that continue the log."""
-        checksum, found = self.checksum, []
+    def _chained(self, entries: Sequence[LogEntry]) -> tuple[list[bytes], list[int]]:
+        """New seals for entries that continue the log, and their checksums."""
+        checksum, seals, found = self.checksum, list[bytes](), list[int]()
         for entry in entries:
-            checksum = chained(checksum, entry)
+            seal, checksum = sealed_after(checksum, entry)
+            seals.append(seal)
             found.append(checksum)
-        return found
+        return seals, found
 
     def _appended(self, entries: Sequence[LogEntry], chained: Sequence[int]) -> None:
         for entry, checksum in zip(entries, chained, strict=True):
             self._continue(entry.t, checksum)
+
+    def replace_payloads(self, payloads: Mapping[int, bytes]) -> None:
+        """Puts other payloads in the place of those of entries that are there, by t, durably and all or none. No
+        checksum of the chain changes: other processes on the log go on where they are. In SQLite what was there is
+        overwritten, but in a write-ahead log that somebody reads just now. Raises BACKEND_UNAVAILABLE, and nothing
+        is replaced then, INTERNAL for an entry that is not there or not what was written."""
+        rows, own = [], _COLUMNS
+        for t, payload in payloads.items():
+            entry = next(self.entries(t, t + 1, 1), None)
+            if entry is None:
+                raise damaged("the log", f"transaction {t} is missing")
+            entry = replaced(entry, payload)
+            rows.append({"of_t": t, "new_payload": entry.payload, "new_seal": entry.seal})
+        update = sa.update(tables.TRANSACTIONS).where(own.t == sa.bindparam("of_t"))
+        update = update.values(payload=sa.bindparam("new_payload"), seal=sa.bindparam("new_seal"))
+        try:
+            with self._replacing() as connection:
+                connection.execute(update, rows)
+        except sa.exc.SQLAlchemyError as error:
+            why = error.__cause__ or error
+            raise unavailable(f"nothing was replaced: the log could not be written ({why})") from error
+
+    @contextmanager
+    def _replacing(self) -> Iterator[sa.Connection]:
+        with self._connection() as connection:
+            connection.exec_driver_sql("PRAGMA secure_delete = ON")
+            yield connection
+            connection.commit()
+            if not self._in_memory:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         self._appends.close()
@@ -254,9 +296,10 @@ class Log(LogReader):
         if self.t and known != self.checksum:
             raise damaged("the log", f"transaction {self.t}, which was read from it, is not there any more")
         found = []
-        for t, instant, key, payload, stored in rows:
-            found.append(LogEntry(t, instant, key, bytes(payload)))
-            self._continue(t, continued(self.t, self.checksum, found[-1], stored))
+        for row in rows:
+            entry, stored = entry_of(*row)
+            found.append(entry)
+            self._continue(entry.t, continued(self.t, self.checksum, entry, stored))
         return found
 
     def go_back(self, t: int) -> None:
@@ -302,8 +345,8 @@ class Log(LogReader):
             connection.commit()
 
     def _insert(self, connection: sa.Connection, copies: Sequence[CopiedEntry]) -> None:
-        names = ("t", "instant", "idempotency_key", "payload", "checksum")
-        rows = [(each.t, each.instant, each.row_key, each.payload, checksum) for each, checksum, _ in copies]
+        names = ("t", "instant", "idempotency_key", "payload", "checksum", "seal")
+        rows = [(e.t, e.instant, e.row_key, e.payload, checksum, e.seal) for e, checksum, _ in copies]
         connection.execute(tables.TRANSACTIONS.insert(), [dict(zip(names, row, strict=True)) for row in rows])
         used = _key_rows((entry, at) for entry, _, at in copies)
         if used:

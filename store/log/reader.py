@@ -8,9 +8,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
@@ -31,8 +32,13 @@ _FEW: Final = 16
 END: Final = 1 << 62
 _COLUMNS: Final = TRANSACTIONS.c
 ROW: Final = sa.select(
-    _COLUMNS.t, _COLUMNS.instant, _COLUMNS.idempotency_key, _COLUMNS.payload, _COLUMNS.checksum
+    _COLUMNS.t, _COLUMNS.instant, _COLUMNS.idempotency_key, _COLUMNS.payload, _COLUMNS.checksum, _COLUMNS.seal
 ).order_by(_COLUMNS.t)
+UNSEALED_ROW: Final = sa.select(
+    *(_COLUMNS.t, _COLUMNS.instant, _COLUMNS.idempotency_key, _COLUMNS.payload, _COLUMNS.checksum),
+    sa.null().label("seal"),
+).order_by(_COLUMNS.t)
+"""The same of a table that no version with seals has written to."""
 _USE: Final = sa.select(KEYS.c.t, KEYS.c.key, KEYS.c.digest).where(
     KEYS.c.key == sa.bindparam("used_key"), ~FORGOTTEN
 )
@@ -58,6 +64,8 @@ class LogReader:
         self.engine = engine
         self._keys = keys
         self._begin_using = begin
+        # How rows are read.
+        self._row: sa.Select[Any] = ROW
         # An in-memory database has one connection, which readers and the writer take turns at.
         self._in_memory = isinstance(engine.pool, StaticPool)
         self._lock: AbstractContextManager[object] = threading.RLock() if self._in_memory else nullcontext()
@@ -106,12 +114,12 @@ class LogReader:
         """`most`: how many are read, and held, at once."""
         size = most
         while size == most:
-            query = ROW.where(_COLUMNS.t > after, _COLUMNS.t < before).limit(most)
+            query = self._row.where(_COLUMNS.t > after, _COLUMNS.t < before).limit(most)
             with self._reads() as connection:
                 page = connection.execute(query).all()
-            for t, instant, key, payload, checksum in page:
-                after = t
-                yield LogEntry(t, instant, key, payload), checksum
+            for row in page:
+                after = row[0]
+                yield entry_of(*row)
             size = len(page)
 
     def copied(self, after: int, until: int) -> Iterator[CopiedEntry]:
@@ -138,7 +146,7 @@ class LogReader:
         return last
 
     def _copied(self, after: int, last: int) -> list[CopiedEntry]:
-        rows = ROW.where(_COLUMNS.t > after, _COLUMNS.t <= last)
+        rows = self._row.where(_COLUMNS.t > after, _COLUMNS.t <= last)
         used = sa.select(KEYS).where(KEYS.c.t > after, KEYS.c.t <= last)
         named = sa.select(FILES).where(FILES.c.t > after, FILES.c.t <= last).order_by(FILES.c.name)
         with self._reads() as connection:
@@ -148,9 +156,10 @@ class LogReader:
             for name, t in connection.execute(named):
                 files.setdefault(t, []).append(name)
         copies = []
-        for t, instant, row_key, payload, checksum in page:
-            key, at = keys.get(t, (None, None))
-            entry = LogEntry(t, instant, row_key, bytes(payload), key, files.get(t, ()))
+        for row in page:
+            entry, checksum = entry_of(*row)
+            key, at = keys.get(entry.t, (None, None))
+            entry = replace(entry, used=key, files=files.get(entry.t, ()))
             copies.append(CopiedEntry(entry, checksum, at))
         return copies
 
@@ -223,6 +232,13 @@ class LogReader:
 
     def _unreadable(self, error: sa.exc.SQLAlchemyError) -> AdalogError:
         return unreadable("the log", error)
+
+
+def entry_of(
+    t: int, instant: int, row_key: str | None, payload: bytes, checksum: int, seal: bytes | None
+) -> tuple[LogEntry, int]:
+    """A row of the log as an entry, and its checksum."""
+    return LogEntry(t, instant, row_key, bytes(payload), seal=None if seal is None else bytes(seal)), checksum
 
 
 def continued(t: int, checksum: int, entry: LogEntry, stored: int) -> int:

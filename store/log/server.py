@@ -26,7 +26,7 @@ from adalog.store.files.formats import check_not_outgrown
 from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, KeyMemory, LogEntry, UsedKey, now_ms
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError, UnusableError
-from adalog.store.log.reader import PAGE
+from adalog.store.log.reader import PAGE, UNSEALED_ROW
 from adalog.store.log.server_connection import SILENT_SECONDS, BoundedConnection, SilentError
 from adalog.store.log.server_faults import ServerErrorLog, is_lasting, reason, said
 from adalog.store.values.dictionary import SECRET_BYTES
@@ -151,6 +151,8 @@ class ServerLog(Log):
             if only_reads:
                 if tables.check_server(own) is None:
                     raise unavailable(f"there is no database to read at {shown_address(address)}", retryable=False)
+                if not tables.server_has_seals(own):
+                    self._row = UNSEALED_ROW
                 found = tables.found_secret(own, tables.DICTIONARIES)
                 self.dictionary_secret = None if found is None else found[:SECRET_BYTES]
                 return
@@ -240,7 +242,7 @@ class ServerLog(Log):
         """Reads the log's format, the checksum of the last entry known here, and the entries after it."""
         return tables.NEWEST_VERSION.encode() + (
             b"; SELECT checksum FROM transactions WHERE t = %d; "
-            b"SELECT t, instant, idempotency_key, payload, checksum FROM transactions WHERE t > %d "
+            b"SELECT t, instant, idempotency_key, payload, checksum, seal FROM transactions WHERE t > %d "
             b"ORDER BY t LIMIT %d"
         ) % (self.t, self.t, PAGE)
 
@@ -254,7 +256,8 @@ class ServerLog(Log):
 
     def _commit(self, connection: BoundedConnection, entries: Sequence[LogEntry]) -> None:
         """One message, so that a gateway that pauses delays no other."""
-        checksums, number = self._chained(entries), secrets.randbits(62)
+        seals, checksums = self._chained(entries)
+        number = secrets.randbits(62)
         size = sum(len(entry.payload) for entry in entries)
         if size > _MOST_BYTES:
             self._give_back(connection)
@@ -262,7 +265,7 @@ class ServerLog(Log):
                 f"the transaction has {size:,} bytes, and a log in PostgreSQL takes {_MOST_BYTES:,} at once; load "
                 "it in several transactions"
             )
-        message = b"; ".join(self._inserts(connection, entries, checksums, number))
+        message = b"; ".join(self._inserts(connection, entries, (seals, checksums), number))
         connection.seconds = SILENT_SECONDS + size / _BYTES_A_SECOND
         try:
             with connection.cursor() as cursor:
@@ -286,15 +289,17 @@ class ServerLog(Log):
         self,
         connection: psycopg.Connection[Any],
         entries: Sequence[LogEntry],
-        checksums: Sequence[int],
+        chain: tuple[Sequence[bytes], Sequence[int]],
         number: int,
     ) -> Iterator[bytes]:
+        """chain: the entries' seals and checksums."""
         quote, now = pq.Escaping(connection.pgconn).escape_literal, now_ms()
         rows = (
-            b"(%d, %d, '\\x%s', %d, %d)" % (entry.t, entry.instant, entry.payload.hex().encode(), checksum, number)
-            for entry, checksum in zip(entries, checksums, strict=True)
+            b"(%d, %d, '\\x%s', %d, %d, '\\x%s')"
+            % (*(each.t, each.instant, each.payload.hex().encode(), checksum, number), seal.hex().encode())
+            for each, seal, checksum in zip(entries, *chain, strict=True)
         )
-        yield b"INSERT INTO transactions (t, instant, payload, checksum, append) VALUES " + b", ".join(rows)
+        yield b"INSERT INTO transactions (t, instant, payload, checksum, append, seal) VALUES " + b", ".join(rows)
         used = [(entry.t, entry.used) for entry in entries if entry.used is not None]
         if used:
             if time.monotonic() > self._forgot + _FORGET_SECONDS:
@@ -391,6 +396,11 @@ class ServerLog(Log):
                     "there is a database already; a backup is restored into an empty one (createdb NAME). Nothing "
                     "was changed"
                 )
+            yield connection
+
+    @contextmanager
+    def _replacing(self) -> Iterator[sa.Connection]:
+        with self.engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
             yield connection
 
     def faults(self) -> list[str]:

@@ -24,7 +24,7 @@ from adalog.store.values.dictionary import SECRET_BYTES
 
 _KNOWN: Final = "SELECT checksum FROM transactions WHERE t = ?"
 _MISSED: Final = (
-    "SELECT t, instant, idempotency_key, payload, checksum FROM transactions WHERE t > ? ORDER BY t LIMIT ?"
+    "SELECT t, instant, idempotency_key, payload, checksum, seal FROM transactions WHERE t > ? ORDER BY t LIMIT ?"
 )
 _USE: Final = (
     "SELECT t, key, digest FROM idempotency_keys WHERE key = :used_key AND NOT (t <= :last_t OR at <= :last_at)"

@@ -25,6 +25,8 @@ TRANSACTIONS: Final = sa.Table(
     sa.Column("checksum", sa.BigInteger, nullable=False),
     # A number for each append, by which a writer in doubt finds its own rows; NULL where an older version wrote.
     sa.Column("append", sa.BigInteger, nullable=True),
+    # What the chain of checksums runs over (`store.log.entry`); NULL where an older version wrote.
+    sa.Column("seal", sa.LargeBinary, nullable=True),
 )
 # at: when it was used, in milliseconds since 1970. digest: NULL where an older version used it.
 KEYS: Final = sa.Table(
@@ -85,6 +87,10 @@ _VIEWS: Final = {
     FILES.name: "SELECT NULL AS name, NULL AS t WHERE 0",
     _FILE_IDENTITY.name: "SELECT id FROM main.identity",
 }
+_UNSEALED: Final = (
+    "CREATE TEMP VIEW transactions AS SELECT t, instant, idempotency_key, payload, checksum, NULL AS seal "
+    "FROM main.transactions"
+)
 NEWEST_VERSION: Final = (
     "SELECT version, to_jsonb(v) ->> 'adalog' FROM schema_version v ORDER BY version DESC LIMIT 1"
 )
@@ -107,8 +113,10 @@ def prepare_file(connection: sa.Connection) -> None:
     tables = _tables_of(connection)
     if TRANSACTIONS.name in tables:
         columns = connection.exec_driver_sql("PRAGMA main.table_info(transactions)")
-        if TRANSACTIONS.c.append.name not in {name for _, name, *_ in columns}:
-            connection.exec_driver_sql("ALTER TABLE transactions ADD COLUMN append BIGINT")
+        known = {name for _, name, *_ in columns}
+        for column, kind in ((TRANSACTIONS.c.append, "BIGINT"), (TRANSACTIONS.c.seal, "BLOB")):
+            if column.name not in known:
+                connection.exec_driver_sql(f"ALTER TABLE transactions ADD COLUMN {column.name} {kind}")
     if _SERVER_IDENTITY.name in tables:
         connection.exec_driver_sql(f"ALTER TABLE identity RENAME TO {_FILE_IDENTITY.name}")
     for statement in _statements():
@@ -117,6 +125,7 @@ def prepare_file(connection: sa.Connection) -> None:
         own = TRANSACTIONS.c
         old = sa.select(own.t, own.idempotency_key, sa.null(), own.instant).where(own.idempotency_key.is_not(None))
         connection.execute(KEYS.insert().from_select(list(KEYS.c), old))
+    connection.exec_driver_sql("DROP VIEW IF EXISTS identity")
     connection.exec_driver_sql(f'CREATE VIEW identity AS SELECT id FROM "{_GUARD}"')  # noqa: S608 - ours
     connection.execute(VERSIONS.insert(), {"version": LOG.newest, "adalog": RELEASE})
     connection.exec_driver_sql(f"PRAGMA user_version = {LOG.newest}")
@@ -143,6 +152,7 @@ def begin_reading(connection: sa.Connection) -> None:
         for name, query in _VIEWS.items():
             if name not in tables:
                 connection.exec_driver_sql(f"CREATE TEMP VIEW {name} AS {query}")
+        connection.exec_driver_sql(_UNSEALED)
 
 
 def check_file(connection: sa.Connection) -> int:
@@ -189,6 +199,7 @@ def _upgrade_server(connection: sa.Connection, found: int | None) -> None:
     SECRETS.metadata.create_all(connection)
     _SHARED.create_all(connection)
     connection.exec_driver_sql("ALTER TABLE schema_version ADD COLUMN IF NOT EXISTS adalog TEXT")
+    connection.exec_driver_sql("ALTER TABLE transactions ADD COLUMN IF NOT EXISTS seal BYTEA")
     connection.execute(VERSIONS.insert(), {"version": LOG.newest, "adalog": RELEASE})
 
 
@@ -202,6 +213,15 @@ def check_server(connection: sa.Connection) -> int | None:
     found, release = said
     check_format(LOG, found, "the log", release)
     return int(found)
+
+
+def server_has_seals(connection: sa.Connection) -> bool:
+    """Whether a log in PostgreSQL is of a format with seals."""
+    ask = (
+        "SELECT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('transactions') "
+        "AND attname = 'seal' AND NOT attisdropped)"
+    )
+    return bool(connection.exec_driver_sql(ask).scalar_one())
 
 
 def identity_table(connection: sa.Connection) -> sa.Table:

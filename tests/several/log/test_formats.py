@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
@@ -15,12 +16,15 @@ from adalog.store.backup.check import check_data
 from adalog.store.database import Database
 from adalog.store.files.formats import LOG, RELEASE, NewerFormat
 from adalog.store.files.place import LocalPlace
+from adalog.store.log.entry import LogEntry, chained, is_replaced
+from adalog.store.log.log import Log
+from adalog.store.log.payload import Logged
 from adalog.store.sources import read_folder
 from tests.postgres_servers import PostgresServer, until
 from tests.several.log.logs import caught_up, server_opening, together
 from tests.store.backup.support import back_up, held_in
 
-LATER = "INSERT INTO schema_version (version, adalog) VALUES (3, '0.9.1')"
+LATER = f"INSERT INTO schema_version (version, adalog) VALUES ({LOG.newest + 1}, '0.9.1')"
 
 
 @pytest.fixture
@@ -32,9 +36,20 @@ def address(postgres: PostgresServer) -> str:
 def earlier(postgres: PostgresServer, address: str) -> str:
     """A database whose tables are those of format 1."""
     with Database.open(address) as database:
-        database.transact("[[:db/add 1 :n 1]]", idempotency_key="k")
+        database.transact("[[:db/add 1 :n 1] [:db/add 2 :n 12345]]", idempotency_key="k")
     make_earlier(postgres, address)
+    without_seals(postgres, address)
     return address
+
+
+def without_seals(server: PostgresServer, address: str) -> None:
+    """Has the entries be as versions before format 3 wrote them."""
+    with psycopg.connect(address) as connection:
+        checksum, rows = 0, connection.execute("SELECT t, instant, payload FROM transactions ORDER BY t").fetchall()
+        for t, instant, payload in rows:
+            checksum = chained(checksum, LogEntry(t, instant, None, payload))
+            connection.execute("UPDATE transactions SET checksum = %s WHERE t = %s", (checksum, t))
+    server.ask_at(address, "ALTER TABLE transactions DROP COLUMN seal")
 
 
 def make_earlier(server: PostgresServer, address: str) -> None:
@@ -52,6 +67,37 @@ def test_an_earlier_server_is_read_checked_and_backed_up_as_it_is(
     assert postgres.ask_at(earlier, "SELECT * FROM schema_version") == [(1,)]
 
 
+def without_12345(log: Log) -> bytes:
+    """The payload of the first entry without the datom that has this value."""
+    logged = Logged.decoded(next(log.entries(1, 2, 1)).payload)
+    kept = [datom for datom in logged.datoms if datom[2] != 12345]
+    assert len(kept) == logged.count - 1
+    return Logged(kept, logged.tempids).encoded()
+
+
+def test_payloads_are_replaced_while_gateways_write(address: str) -> None:
+    with together(server_opening(address), 2) as opened:
+        first, second = opened
+        first.transact("[[:db/add 1 :n 1] [:db/add 2 :n 12345]]")
+        marks = first.history_mark(1)
+        first.log.replace_payloads({1: without_12345(first.log)})
+        assert second.transact("[[:db/add 1 :n 2]]").t == 2
+        assert first.transact("[[:db/add 1 :n 3]]").t == 3
+        caught_up(opened)
+    with Database.open(address) as database:
+        assert database.history_mark(1) == marks
+        assert [is_replaced(entry) for entry in database.log.entries(1, 9, 9)] == [True, False, False]
+    assert check_data(address, deep=True).findings == []
+
+
+def test_payloads_of_an_earlier_version_are_replaced(earlier: str) -> None:
+    with Database.open(earlier) as database:
+        database.transact("[[:db/add 1 :n 2]]")
+        database.log.replace_payloads({1: without_12345(database.log)})
+        assert [is_replaced(entry) for entry in database.log.entries(1, 9, 9)] == [True, False]
+    assert check_data(earlier, deep=True).findings == []
+
+
 def test_a_server_without_a_database_stays_so(postgres: PostgresServer, address: str) -> None:
     with pytest.raises(AdalogError, match="there is no database to read") as refused:
         read_folder(address)
@@ -65,14 +111,17 @@ def test_an_earlier_server_is_brought_up_to_date_by_the_first_who_serves(
 ) -> None:
     with together(server_opening(earlier), 2) as opened:
         first, second = opened
-        assert postgres.ask_at(earlier, "SELECT * FROM schema_version ORDER BY 1") == [(1, None), (2, RELEASE)]
-        assert first.transact("[[:db/add 1 :n 1]]", idempotency_key="k").t == 1
+        assert postgres.ask_at(earlier, "SELECT * FROM schema_version ORDER BY 1") == [
+            (1, None),
+            (LOG.newest, RELEASE),
+        ]
+        assert first.transact("[[:db/add 1 :n 1] [:db/add 2 :n 12345]]", idempotency_key="k").t == 1
         assert second.transact("[[:db/add 1 :n 2]]").t == 2
         caught_up(opened)
 
 
 def test_it_happens_once_between_two_turns_of_an_earlier_gateway(postgres: PostgresServer, address: str) -> None:
-    """One that runs goes on: it would notice a later format, not this one."""
+    """One that runs and does not look at the format goes on."""
     with Database.open(address) as running:
         running.transact("[[:db/add 1 :n 0]]")
         make_earlier(postgres, address)
@@ -105,7 +154,9 @@ def test_a_later_server_is_refused_and_left(postgres: PostgresServer, address: s
         lambda: back_up(address, LocalPlace(tmp_path / "out")),
     ]
     for act in acts:
-        with pytest.raises(NewerFormat, match=r"the log is of format 3, made by adalog 0\.9\.1") as refused:
+        with pytest.raises(
+            NewerFormat, match=rf"the log is of format {LOG.newest + 1}, made by adalog 0\.9\.1"
+        ) as refused:
             act()
         assert "Use adalog 0.9.1 or a later one" in refused.value.message
     assert postgres.ask_at(address, tables) == before
@@ -125,7 +176,7 @@ def test_a_gateway_notices_at_its_next_turn(postgres: PostgresServer, address: s
         check_only_reads(first)
         check_only_reads(second)
         # Whoever went back has it write again.
-        postgres.ask_at(address, "DELETE FROM schema_version WHERE version = 3")
+        postgres.ask_at(address, f"DELETE FROM schema_version WHERE version = {LOG.newest + 1}")
         assert first.transact("[[:db/add 1 :n 2]]").t == 2
         until(lambda: second.writer.away is None)
 
@@ -135,13 +186,13 @@ def test_a_process_that_shares_a_folder_notices_at_its_next_turn(tmp_path: Path)
         database.transact("[[:db/add 1 :n 1]]")
         with closing(sqlite3.connect(tmp_path / "log.sqlite")) as connection:
             connection.execute(LATER)
-            connection.execute("PRAGMA user_version = 3")
+            connection.execute(f"PRAGMA user_version = {LOG.newest + 1}")
             connection.commit()
         check_only_reads(database)
 
 
 def check_only_reads(database: Database) -> None:
-    with pytest.raises(AdalogError, match="nothing was applied: the log is of format 3") as refused:
+    with pytest.raises(AdalogError, match=f"nothing was applied: the log is of format {LOG.newest + 1}") as refused:
         database.transact("[[:db/add 1 :n 2]]")
     assert (refused.value.code, refused.value.retryable) == (Code.READ_ONLY, True)
     assert "made by adalog 0.9.1" in refused.value.message

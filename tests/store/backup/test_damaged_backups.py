@@ -18,6 +18,7 @@ from adalog.store.backup.chunks import DamagedBackup, LogChunk
 from adalog.store.backup.creation import prune
 from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
+from adalog.store.files.formats import BACKUPS
 from adalog.store.files.place import LocalPlace
 from tests.store.backup.support import FAULTS, back_up, files, flipped, grow, held, missing, refused, unreadable
 
@@ -85,8 +86,8 @@ def test_nothing_but_backups_is_removed_while_one_cannot_be_read(data: Path, pla
 def test_a_later_format_is_told(data: Path, place: LocalPlace, tmp_path: Path) -> None:
     back_up(data, place)
     path = place.path / catalogue(place).backups[0].file
-    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 2}))
-    said = "is of format 2, made by a later version of adalog"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": BACKUPS.newest + 1}))
+    said = f"is of format {BACKUPS.newest + 1}, made by a later version of adalog"
     refused(lambda: check_backups(place), Code.INTERNAL, said)
     refused(lambda: restore(place, tmp_path / "x"), Code.INTERNAL, said)
 

@@ -22,7 +22,7 @@ from adalog.store.backup.restoration import restore
 from adalog.store.checkpoint import checkpoint
 from adalog.store.database import Database
 from adalog.store.files import folder_check, segment
-from adalog.store.files.formats import CHECKPOINT, RELEASE, Format, NewerFormat, check_format
+from adalog.store.files.formats import BACKUPS, CHECKPOINT, LOG, RELEASE, Format, NewerFormat, check_format
 from adalog.store.files.place import LocalPlace
 from adalog.store.log import payload
 from adalog.store.sources import read_folder
@@ -52,8 +52,8 @@ def made(folder: Path) -> Path:
 
 def raise_log(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "log.sqlite")) as connection:
-        connection.execute("INSERT INTO schema_version (version, adalog) VALUES (3, ?)", (NEWER,))
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("INSERT INTO schema_version (version, adalog) VALUES (?, ?)", (LOG.newest + 1, NEWER))
+        connection.execute(f"PRAGMA user_version = {LOG.newest + 1}")
         connection.commit()
 
 
@@ -62,8 +62,8 @@ def raise_log_ahead(folder: Path) -> None:
     aside = folder.with_name("aside")
     with closing(sqlite3.connect(folder / "log.sqlite")) as connection:
         connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("INSERT INTO schema_version (version, adalog) VALUES (3, ?)", (NEWER,))
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("INSERT INTO schema_version (version, adalog) VALUES (?, ?)", (LOG.newest + 1, NEWER))
+        connection.execute(f"PRAGMA user_version = {LOG.newest + 1}")
         connection.commit()
         shutil.copytree(folder, aside)
     shutil.rmtree(folder)
@@ -224,11 +224,11 @@ def test_a_segment_that_is_none_is_damaged(tmp_path: Path) -> None:
 
 
 def raise_owner(place: LocalPlace) -> None:
-    change(place.path / OWNER, version=2, adalog=NEWER)
+    change(place.path / OWNER, version=BACKUPS.newest + 1, adalog=NEWER)
 
 
 def raise_backup(place: LocalPlace) -> None:
-    change(place.path / catalogue(place).backups[0].file, version=2, adalog=NEWER)
+    change(place.path / catalogue(place).backups[0].file, version=BACKUPS.newest + 1, adalog=NEWER)
 
 
 def raise_payloads(place: LocalPlace) -> None:

@@ -127,6 +127,7 @@ def test_a_log_of_a_version_that_kept_keys_for_ever(tmp_path: Path) -> None:
     connection.execute("ALTER TABLE log_identity RENAME TO identity")
     connection.execute("DROP TABLE schema_version")
     connection.execute("PRAGMA user_version = 0")
+    connection.execute("ALTER TABLE transactions DROP COLUMN seal")
     checksum = 0
     for t, instant, payload in connection.execute(
         "SELECT t, instant, payload FROM transactions ORDER BY t"

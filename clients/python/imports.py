@@ -15,6 +15,7 @@ import orjson
 from adalog.client.result import ImportReport
 from adalog.datalog.errors import invalid_argument, quoted
 from adalog.pipeline.importing.read.mapping import mapping_text
+from adalog.pipeline.importing.read.mapping_places import GIVEN
 
 # Of rejected rows, in a message.
 _TOLD: Final = 3
@@ -33,7 +34,7 @@ def mapping_given(mapping: Any) -> MappingText:
     if isinstance(mapping, Mapping):
         try:
             # JSON is YAML, too.
-            return MappingText(orjson.dumps(mapping).decode(), Path.cwd() / "the mapping")
+            return MappingText(orjson.dumps(mapping).decode(), Path.cwd() / GIVEN)
         except TypeError as error:
             raise invalid_argument(
                 f"the mapping is no mapping of texts, numbers, lists and dicts: {error}"

@@ -1,4 +1,4 @@
-"""Reads a mapping from YAML: refused with line and column."""
+"""Reads a mapping from YAML: refused with the place in it."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from adalog.pipeline.importing.read.mapping import (
     SyncRule,
     mapping_text,
 )
+from adalog.pipeline.importing.read.mapping_places import MappingPlaces
 from adalog.pipeline.importing.sql.table import SqlPartition, SqlTable, check_sql_option, check_url
 from adalog.store.files.addresses import check_name
 from adalog.store.values.attribute import VALUE_TYPES
@@ -75,7 +76,7 @@ def mapping_of(
     """The mapping of the file's text. Paths are relative to the file, which is not read. environ: the variables
     with passwords; None: no source is read with this plan."""
     if len(text) > _SIZE:
-        raise limit_exceeded(f"the mapping {file} is larger than {_SIZE:,} characters")
+        raise limit_exceeded(f"{MappingPlaces(file, None).name} is larger than {_SIZE:,} characters")
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -83,19 +84,20 @@ def mapping_of(
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
         raise invalid_argument(f"{file}{at}: {error.problem or error.context}") from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise invalid_argument(f"{file} is not YAML: {error}") from None
-    return _Reader(file, environ).mapping(node, paths)
+        raise invalid_argument(f"{MappingPlaces(file, None).name} is not YAML: {error}") from None
+    return _Reader(file, MappingPlaces(file, node), environ).mapping(node, paths)
 
 
 class _Reader:
-    def __init__(self, file: Path, environ: Mapping[str, str] | None) -> None:
+    def __init__(self, file: Path, places: MappingPlaces, environ: Mapping[str, str] | None) -> None:
         self._file = file
+        self._places = places
         self._environ = environ
         self._values = yaml.SafeLoader("")
 
     def mapping(self, node: yaml.Node | None, paths: Mapping[str, str]) -> ImportPlan:
         if node is None:
-            raise invalid_argument(f"{self._file} is empty; a mapping has `sources`")
+            raise invalid_argument(f"{self._places.name} is empty; a mapping has `sources`")
         entries = self._entries(node, "a mapping", {"schema", "sources"})
         if "sources" not in entries:
             self._refuse(node, "a mapping has `sources`")
@@ -106,7 +108,7 @@ class _Reader:
         known = [name for _, name, _ in named]
         for name in sorted(set(paths) - set(known)):
             raise invalid_argument(
-                f"there is no source {name}{nearest(name, known)} in {self._file}; it has {', '.join(known)}"
+                f"there is no source {name}{nearest(name, known)} in {self._places.name}; it has {', '.join(known)}"
             )
         every = [self._source(name, each, paths.get(name)) for _, name, each in named]
         rows = tuple(each for each in every if isinstance(each, RowSource))
@@ -276,7 +278,7 @@ class _Reader:
         equals = self._value(entries["equals"])
         if type(equals) not in (str, bool, int, float):
             self._refuse(entries["equals"], "`equals` is a text, a number, true or false")
-        return DeleteRule(self._text(entries["column"], "`column`"), equals, self._place(entries["column"]))
+        return DeleteRule(self._text(entries["column"], "`column`"), equals, self._places.of(entries["column"]))
 
     def _sync(self, node: yaml.Node) -> SyncRule | None:
         if isinstance(node, yaml.ScalarNode):
@@ -334,7 +336,7 @@ class _Reader:
             self._attribute(entries["attribute"]),
             self._optional(entries, "column"),
             type=self._type(entries),
-            place=self._place(node),
+            place=self._places.of(node),
             columns=self._columns(entries),
             notation=self._notation(entries),
         )
@@ -382,14 +384,14 @@ class _Reader:
             create=entity != NEW,
             replaces=self._choice(entries, "mode", "add", "replace"),
             retracts=self._choice(entries, "nulls", "keep", "retract"),
-            place=self._place(key),
+            place=self._places.of(key),
             structs=StructMapping(entity, columns, is_map),
         )
 
     def _column(self, key: yaml.Node, name: str, node: yaml.Node, *, nests: bool) -> ColumnMapping:
         attribute = self._keyword(key, name)
         if isinstance(node, yaml.ScalarNode):
-            return ColumnMapping(attribute, self._text(node, name), place=self._place(key))
+            return ColumnMapping(attribute, self._text(node, name), place=self._places.of(key))
         if isinstance(node, yaml.MappingNode) and any(
             isinstance(each, yaml.ScalarNode) and each.value in _STRUCTS for each, _ in node.value
         ):
@@ -434,7 +436,7 @@ class _Reader:
             create,
             self._choice(entries, "mode", "add", "replace"),
             self._choice(entries, "nulls", "keep", "retract"),
-            self._place(key),
+            self._places.of(key),
             self._columns(entries),
             self._round(entries),
             self._notation(entries),
@@ -523,12 +525,8 @@ class _Reader:
             seen.add(name)
             yield key, name, value
 
-    def _place(self, node: yaml.Node) -> str:
-        mark = node.start_mark
-        return f"{self._file}, line {mark.line + 1}, column {mark.column + 1}"
-
     def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
-        raise invalid_argument(f"{self._place(node)}: {message}")
+        raise invalid_argument(f"{self._places.of(node)}: {message}")
 
 
 def _meant(name: str, known: Iterable[str], others: Mapping[str, str]) -> str:

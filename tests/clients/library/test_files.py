@@ -119,6 +119,42 @@ def test_what_is_no_mapping(db: adalog.Connection, tmp_path: Path) -> None:
         assert refused.value.code == "ARG_INVALID", mapping
 
 
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"nme": "name"}, "in the mapping at sources.people.nme: source people has no `nme`"),
+        (
+            {"attributes": {"person/age": {"colunm": "age"}}},
+            "in the mapping at sources.people.attributes.person/age.colunm: person/age has no `colunm`",
+        ),
+        (
+            {"entity": {"attribute": "person/id", "columns": ["id", ["x"]]}},
+            "in the mapping at sources.people.entity.columns[1]: a column is text",
+        ),
+        (
+            {"attributes": {"person/born": "brn"}},
+            "in the mapping at sources.people.attributes.person/born: source people has no column brn",
+        ),
+    ],
+)
+def test_an_error_of_a_dict_names_its_keys(
+    db: adalog.Connection, people: dict[str, Any], wrong: dict[str, Any], place: str
+) -> None:
+    source = people["sources"]["people"] | wrong
+    with pytest.raises(adalog.Error) as caught:
+        db.import_({"sources": {"people": source}})
+    assert caught.value.message.startswith(place)
+
+
+def test_a_dict_without_sources(db: adalog.Connection, people: dict[str, Any]) -> None:
+    with pytest.raises(adalog.Error) as caught:
+        db.import_({})
+    assert caught.value.message == "in the mapping: a mapping has `sources`"
+    with pytest.raises(adalog.Error) as caught:
+        db.import_(people, {"persons": "people.csv"})
+    assert caught.value.message.startswith("there is no source persons in the mapping; it has people")
+
+
 def test_a_task_awaits_an_import(people: dict[str, Any], tmp_path: Path) -> None:
     async def work() -> Any:
         async with adalog.aconnect(tmp_path / "data") as db:

@@ -128,10 +128,12 @@ class Quarantine:
     def report(self, outcome: Mapping[str, Any], max_errors: int) -> ImportReport:
         """The report of an outcome. Raises ARG_INVALID, with the first reasons, if too many rows were rejected."""
         if not outcome["accepted"]:
-            where = "quarantine=FOLDER keeps them" if self._temporary is not None else f"{self.folder} has them"
+            told, rejected = self._reasons(), outcome["rejected"]
+            where = "quarantine=FOLDER keeps" if self._temporary is not None else f"{self.folder} has"
+            first = f"The first {len(told)}: " if len(told) < rejected else ""
             raise invalid_argument(
-                f"{outcome['rejected']:,} rows were rejected, max_errors is {max_errors:,}, and nothing was "
-                f"imported; {where}, with reasons. {' '.join(self._reasons())}".rstrip()
+                f"{rejected:,} rows were rejected, max_errors is {max_errors:,}, and nothing was imported; {where} "
+                f"all of them, with reasons. {first}{' '.join(told)}".rstrip()
             )
         said = {name: outcome[name] for name in ("t", "rows", "entities", "datoms", "rejected", "seconds")}
         return ImportReport(**said, warnings=list(outcome["warnings"]), attributes=list(outcome["report"]))
@@ -142,7 +144,8 @@ class Quarantine:
             with file.open(encoding="utf-8") as lines:
                 for line in lines:
                     said = orjson.loads(line)
-                    place = said.get("file") or said["source"]
+                    # A message has room for few whole paths.
+                    place = Path(said.get("file") or said["source"]).name
                     at = f":{said['line']}" if said.get("line") else ""
                     found.append(f"{place}{at}: {said['reason']}.")
                     if len(found) == _TOLD:

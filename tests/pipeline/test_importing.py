@@ -150,6 +150,41 @@ def test_rows_that_cannot_be_read_are_rejected_whole(database: Database, tmp_pat
     assert {e for e, _, _ in facts(database)} == {"a"}
 
 
+@pytest.mark.parametrize(
+    ("given", "cell", "why"),
+    [
+        ("age", "three", '"three" of column value cannot be read as a long'),
+        (
+            "born",
+            "14.3.1815",
+            (
+                '"14.3.1815" of column value cannot be read as an instant, as 1815-12-10 or 1815-12-10T13:45:00Z; '
+                "`format` reads other texts, as `format: dd.MM.yyyy`"
+            ),
+        ),
+        (
+            "born",
+            "1815-12-10T00:00:00.0001Z",
+            (
+                '"1815-12-10T00:00:00.0001Z" of column value has more than milliseconds; '
+                "`round: milliseconds` reads it"
+            ),
+        ),
+        ("luck", "1;two;3", '"two" of column value cannot be read as a long'),
+        ("age", "x" * 100, f'"{"x" * 59}… of column value cannot be read as a long'),
+    ],
+)
+def test_a_reason_has_the_value(database: Database, tmp_path: Path, given: str, cell: str, why: str) -> None:
+    database.transact(
+        "[{:db/ident :person/born :db/valueType :db.type/instant} "
+        "{:db/ident :person/luck :db/valueType :db.type/long :db/cardinality :db.cardinality/many}]"
+    )
+    attributes = {f"person/{given}": {"column": "value", **({"split": ";"} if given == "luck" else {})}}
+    tables = {"people": pa.table({"id": ["a"], "value": [cell]})}
+    _, rejected = imported(database, tmp_path, mapping(attributes), tables)
+    assert [reason for _, _, reason in rejected] == [f":person/{given}: {why}"]
+
+
 def test_more_errors_than_allowed_import_nothing(database: Database, tmp_path: Path) -> None:
     table = pa.table({"id": ["a", None], "name": ["A", "B"]})
     outcome, rejected = imported(database, tmp_path, mapping({"person/name": "name"}), {"people": table})

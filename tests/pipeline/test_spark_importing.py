@@ -126,7 +126,7 @@ def test_csv_with_rejected_rows(database: Database, session: Session, tmp_path: 
     told = {(Path(each["file"]).name, each["line"]): (each["row"]["name"], each["reason"]) for each in written}
     assert told == {
         ("1.csv", 6): ("nobody", "there is no value for :person/id, which names the entity"),
-        ("2.csv", 2): ("C", ":person/age: a value cannot be read as a long"),
+        ("2.csv", 2): ("C", ':person/age: "three" of column age cannot be read as a long'),
         ("2.csv", 3): ("D", ":person/boss: no entity has this :person/id, in the database or in this import"),
         ("2.csv", 4): (
             "other",

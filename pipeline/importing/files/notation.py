@@ -78,11 +78,6 @@ class Notation:
         return self.pattern is not None or self.zone is not None
 
     @property
-    def may_be_fine(self) -> bool:
-        """Whether instants may have more than milliseconds."""
-        return self.pattern is None or "SSSS" in self.pattern
-
-    @property
     def is_of_numbers(self) -> bool:
         return bool(self.grouping) or self.decimal != "."
 

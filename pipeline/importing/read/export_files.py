@@ -138,7 +138,7 @@ def write_rejected(
     part, rejected = item
     for chunk in rejected:
         for row, column, reason in zip(*(each.tolist() for each in read_rejects(chunk.paths)), strict=True):
-            said[chunk.start + row] = reasons[column][reason]
+            said[chunk.start + row] = str(reasons[column][reason])
     path = Path(folder) / f"{source}-{part.number}.jsonl"
     at = 0
     with open(path, "wb", opener=opener) as out:

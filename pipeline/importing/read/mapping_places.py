@@ -1,4 +1,4 @@
-"""Where something stands in a mapping, for messages: file, line and column, or the keys of a mapping without file."""
+"""Where something stands in a mapping, for messages: file, line and column, or the keys of one without file."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ from adalog.pipeline.importing.read.intake import (
     with_article,
 )
 from adalog.pipeline.importing.read.mapping import KAFKA, NEW, ColumnMapping, ImportPlan, PlacedColumn, RowSource
-from adalog.pipeline.importing.read.row_checks import OF_TIME, check_attribute, check_notation, wrong
-from adalog.pipeline.importing.read.runner import ImportRunner, Reasons
+from adalog.pipeline.importing.read.row_checks import check_attribute, check_notation, wrong
+from adalog.pipeline.importing.read.runner import ImportRunner, Reasons, UnreadableValue
 from adalog.pipeline.importing.read.typed_columns import constant
 from adalog.pipeline.importing.read.wanted_columns import (
     WantedColumns,
@@ -209,19 +209,17 @@ class RowIntake(Intake[RowSource]):
 
     def reasons(self, number: int, found: ImportBasis) -> Reasons:
         source = self._sources[number]
-        reasons = []
+        reasons: list[list[str | UnreadableValue]] = []
         for each, wanted in zip(source.placed, found.columns[number], strict=False):
             column, kept = each.mapping, ""
             name = column.attribute
             kind = with_article(wanted.notation.described(wanted.read_as))
             if wanted.read_as != wanted.value_type:
                 kept = f" and kept as {with_article(wanted.value_type)}"
-            if wanted.read_as in OF_TIME and not wanted.rounded and wanted.notation.may_be_fine:
-                kept += "; `round: milliseconds` reads those that have more than milliseconds"
             reasons.append(
                 [
                     f"there is no value for {name if column.ref is None else column.ref}, which names the entity",
-                    f"{name}: a value cannot be read as {kind}{kept}",
+                    UnreadableValue(str(name), None if each.within else column.column, f"{kind}{kept}", wanted),
                     f"{name}: no entity has this {column.ref}, in the database or in this import",
                     *contested(name),
                 ]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
+
+import orjson
+import pyarrow as pa
 
 from adalog.cluster.tasks import InProcessTasks, JobProgress, TaskRunner
 from adalog.datalog.errors import AdalogError, invalid_argument
-from adalog.pipeline.importing.files.content import COMPRESSED
+from adalog.pipeline.importing.files.content import COMPRESSED, shown
 from adalog.pipeline.importing.files.listing import ListedFile, listed
-from adalog.pipeline.importing.read.chunks import ROWS, RowChunk
+from adalog.pipeline.importing.files.rows import FileColumn
+from adalog.pipeline.importing.read.chunks import ROWS, ColumnPlan, RowChunk
 from adalog.pipeline.importing.read.mapping import AnySource, ImportPlan, RowSource
+from adalog.pipeline.importing.read.typed_columns import typed
 from adalog.pipeline.importing.sql.jdbc import SqlRows
 from adalog.store.files.allowed_places import is_address, local
 
@@ -103,8 +108,76 @@ class RejectedRows:
 
 RejectedParts = Mapping[int, Sequence[RejectedRows]]
 """Those of a source by partition."""
-Reasons = Sequence[Sequence[str]]
+# Of a value in a reason.
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableValue:
+    """The reason of a row with a value of another type. name: of the attribute. column: of the file; None if rows
+    do not have it by a name. kind: the type that values are read as, in words."""
+
+    name: str
+    column: str | None
+    kind: str
+    plan: ColumnPlan
+
+    def __str__(self) -> str:
+        """The reason without the row."""
+        return f"{self.name}: a value cannot be read as {self.kind}"
+
+    def of_row(self, content: Any) -> str:
+        """The reason with the value of a row, which is as `FileFormat.told` has it."""
+        value = None if self.column is None else _value_at(content, self.column)
+        if value is None:
+            return str(self)
+        texts = list(self._items(value))
+        unreadable = [each for each in texts if not self._reads(each, rounded=self.plan.rounded)]
+        item = unreadable[0] if unreadable else value
+        # Rows have durations of files in milliseconds, which can be read.
+        is_of_time = self.plan.read_as in ("instant", "duration") and not self.plan.rounded
+        is_fine = is_of_time and bool(texts) and (not unreadable or self._reads(item, rounded=True))
+        written = orjson.dumps(item, default=shown).decode()
+        if len(written) > _SHOWN:
+            written = f"{written[:_SHOWN]}…"
+        where = f"{self.name}: {written} of column {self.column}"
+        if is_fine:
+            return f"{where} has more than milliseconds; `round: milliseconds` reads it"
+        more = ""
+        if self.plan.read_as == "instant" and self.plan.notation.pattern is None:
+            more = ", as 1815-12-10 or 1815-12-10T13:45:00Z; `format` reads other texts, as `format: dd.MM.yyyy`"
+        return f"{where} cannot be read as {self.kind}{more}"
+
+    def _items(self, value: Any) -> Iterator[str]:
+        """The texts of a value, of which there may be several."""
+        if isinstance(value, list):
+            for each in value:
+                yield from self._items(each)
+        elif isinstance(value, str):
+            yield from (value,) if self.plan.split is None else map(str.strip, value.split(self.plan.split))
+
+    def _reads(self, text: str, *, rounded: bool) -> bool:
+        plan = self.plan
+        column = FileColumn.of(pa.array([text], pa.string()))
+        return not len(typed(column, plan.read_as, plan.value_type, rounded=rounded, notation=plan.notation).bad)
+
+
+def _value_at(content: Any, column: str) -> Any:
+    """The value of a column of a row; objects within objects have paths as names."""
+    if not isinstance(content, dict):
+        return None
+    if column in content:
+        return content[column]
+    first, _, rest = column.partition(".")
+    return _value_at(content.get(first), rest) if rest else None
+
+
+Reasons = Sequence[Sequence[str | UnreadableValue]]
 """What is said of a row, by column and `Reason`."""
+
+
+def said_of_row(reason: str | UnreadableValue, content: Any) -> str:
+    return reason if isinstance(reason, str) else reason.of_row(content)
 
 
 def rejected_rows(source: int, chunks: Sequence[RowChunk], rejected: Sequence[Sequence[str]]) -> RejectedParts:

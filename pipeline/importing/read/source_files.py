@@ -36,7 +36,9 @@ from adalog.pipeline.importing.read.runner import (
     Reasons,
     RejectedParts,
     RejectedRows,
+    UnreadableValue,
     no_files,
+    said_of_row,
 )
 from adalog.store.files.permissions import opener
 
@@ -232,7 +234,7 @@ def _write_rejected(
 ) -> None:
     """Writes the rejected rows of a share as JSON lines."""
     partition, share, rejected = item
-    said: dict[int, str] = {}
+    said: dict[int, str | UnreadableValue] = {}
     for chunk in rejected:
         for row, column, reason in zip(*(each.tolist() for each in read_rejects(chunk.paths)), strict=True):
             said[chunk.start + row] = reasons[column][reason]
@@ -249,9 +251,17 @@ def _write_rejected(
             at += size
 
 
-def _write_row(out: Any, source: str, split: FileSplit, line: int | None, content: Any, reason: str) -> None:
+def _write_row(
+    out: Any, source: str, split: FileSplit, line: int | None, content: Any, reason: str | UnreadableValue
+) -> None:
     place = {} if line is None else {"line": line}
     if split.file.partitions and isinstance(content, dict):
         content = {**content, **dict(split.file.partitions)}
-    told = {"source": source, "file": split.file.name, **place, "row": content, "reason": reason}
+    told = {
+        "source": source,
+        "file": split.file.name,
+        **place,
+        "row": content,
+        "reason": said_of_row(reason, content),
+    }
     out.write(orjson.dumps(told, default=shown) + b"\n")

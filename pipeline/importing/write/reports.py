@@ -28,7 +28,7 @@ def reported(
         for number, (column, (count, reason)) in enumerate(zip(columns, counts, strict=True)):
             rejected[column.attribute] += count
             if count:
-                reasons.setdefault(column.attribute, said[number][reason])
+                reasons.setdefault(column.attribute, str(said[number][reason]))
     written = decision.written if isinstance(decision, Decision) else ()
     results = {each.attribute: each for each in written if each.added or each.retracted}
     report = []

@@ -100,7 +100,10 @@ def test_rejected_rows(db: adalog.Connection, people: dict[str, Any], tmp_path: 
         db.import_(people)
     assert refused.value.code == "ARG_INVALID"
     assert "1 rows were rejected, max_errors is 0" in refused.value.message
-    assert "people.csv:3: :person/born: a value cannot be read as a long" in refused.value.message
+    assert 'people.csv:3: :person/born: "soon" of column born cannot be read as a long' in refused.value.message
+    assert refused.value.message.startswith(
+        "1 rows were rejected, max_errors is 0, and nothing was imported; quarantine=FOLDER keeps all of them, "
+    )
     assert not db.q(NAMES)
     dry = db.import_(people, max_errors=1, dry_run=True)
     assert {each["attribute"] for each in dry.attributes} >= {":person/name"}
@@ -110,6 +113,23 @@ def test_rejected_rows(db: adalog.Connection, people: dict[str, Any], tmp_path: 
     [file] = (tmp_path / "rejected").iterdir()
     assert "soon" in file.read_text()
     assert db.q(NAMES).rows == ROWS[:1]
+
+
+def test_some_of_many_rejected_rows(
+    db: adalog.Connection, people: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path(people["sources"]["people"]["path"])
+    path.write_text("id,name,born\n" + "".join(f"{at},Ada,in {at}\n" for at in range(1, 6)))
+    with pytest.raises(adalog.Error) as refused:
+        db.import_(people, quarantine="rejected")
+    said = refused.value.message
+    assert '"in 3" of column born' in said
+    assert '"in 4"' not in said
+    assert said.startswith(
+        "5 rows were rejected, max_errors is 0, and nothing was imported; rejected has all of them, with reasons. "
+        'The first 3: people.csv:2: :person/born: "in 1" of column born cannot be read as a long. people.csv:3: '
+    )
 
 
 def test_what_is_no_mapping(db: adalog.Connection, tmp_path: Path) -> None:

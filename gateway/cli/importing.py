@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adalog.client.imports import MappingText, RejectedFolder, job_outcome, wish_of
 from adalog.gateway.cli.backend import RemoteBackend
+from adalog.gateway.cli.new_folder import gone_if_unused
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.opening import open_database, started_session
@@ -23,7 +24,7 @@ _SPARK_SECONDS = 240.0
 
 def run_import(settings: Settings, plan: ImportPlan, *, max_errors: int, quarantine: str, dry_run: bool) -> bool:
     """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
-    with ExitStack() as opened:
+    with gone_if_unused(settings), ExitStack() as opened:
         session = None if is_small(plan) else opened.enter_context(started_session(settings))
         database, shown = opened.enter_context(open_database(settings)), opened.enter_context(progress_bar())
         runner: ImportRunner = InProcessRunner(shown)

@@ -81,6 +81,44 @@ def test_all_reasons_come_at_once(folder: Path) -> None:
     assert broken == {"id": "p\r\n900", "age": "x", "boss": "p1"}
 
 
+@pytest.mark.parametrize("options", [(), ("--max-errors", "1", "--dry-run")])
+@pytest.mark.parametrize("data", ["data", "new/data", "empty"])
+def test_a_refused_import_leaves_no_new_folder(folder: Path, options: tuple[str, ...], data: str) -> None:
+    (folder / "people.csv").write_text("id,age,boss\np1,1,p1\np2,many,p1\n")
+    (folder / "empty").mkdir()
+    (folder / "empty" / "notes.txt").write_text("mine")
+    before = sorted(folder.rglob("*"))
+    told = CliRunner().invoke(main, ["import", "--mapping", "mapping.yaml", "--data", data, *options])
+    assert told.exit_code == (0 if options else 1), told.output
+    assert [each for each in sorted(folder.rglob("*")) if "quarantine" not in str(each)] == before
+
+
+def test_a_mapping_that_does_not_fit_leaves_no_new_folder(folder: Path) -> None:
+    (folder / "people.csv").write_text("id,years,boss\np1,1,p1\n")
+    told = run("import", "--mapping", "mapping.yaml")
+    assert (told.exit_code, "has no column age" in told.stderr) == (1, True)
+    assert not (folder / "data").exists()
+
+
+def test_a_refused_import_leaves_a_database_that_was_there(folder: Path) -> None:
+    (folder / "people.csv").write_text("id,age,boss\np1,1,p1\n")
+    assert run("import", "--mapping", "mapping.yaml").exit_code == 0
+    (folder / "people.csv").write_text("id,age,boss\np1,many,p1\n")
+    assert run("import", "--mapping", "mapping.yaml").exit_code == 1
+    found = run("query", "[:find ?age . :where [_ :person/age ?age]]")
+    assert (found.exit_code, found.stdout.split()[2]) == (0, "1"), found.output
+
+
+def test_an_import_that_fails_at_its_end_keeps_what_it_wrote(folder: Path) -> None:
+    """Where the folder of rejected rows cannot be written after the transaction."""
+    (folder / "people.csv").write_text("id,age,boss\np1,1,p1\np2,many,p1\n")
+    (folder / "quarantine").write_text("a file")
+    told = run("import", "--mapping", "mapping.yaml", "--max-errors", "1")
+    assert told.exit_code != 0
+    found = run("query", "[:find ?age . :where [_ :person/age ?age]]")
+    assert (found.exit_code, found.stdout.split()[2]) == (0, "1"), found.output
+
+
 def test_a_long_stage_is_told_on_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one that begins before the next line is due, and has no news of its own."""
     told = Event()

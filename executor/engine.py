@@ -451,6 +451,7 @@ class QueryEngine:
             started=ran.started,
             ordered=request.ordered or question.is_guarded,
             late=ran.late,
+            databases=question.databases,
         )
         result.question, result.dropped = question, ran.ran.dropped
         # Tasks leave rows out of which no aggregate needs each, unless rows repeat.

@@ -13,7 +13,7 @@ import pyarrow as pa
 from adalog.executor.answer.types import type_of
 from adalog.executor.join.batch import Column as Codes
 from adalog.executor.kernels.group_kernels import group_rows
-from adalog.store.values.decimals import decimal_column
+from adalog.store.values.decimals import DecimalDigits, decimal_column
 from adalog.store.values.layout import NIL
 
 if TYPE_CHECKING:
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 _NUMBERS: Final = frozenset({"long", "double", "boolean", "instant"})
 # Of these a text says all, and a column of one type needs no tags.
 _SPELT: Final = frozenset({"uuid", "symbol", "duration", "bigint"})
+_TEXTS: Final = frozenset({"string", "keyword", "uri"})
+_TYPES: Final = {
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "boolean": pa.bool_(),
+    "instant": pa.timestamp("ms", "UTC"),
+    "bytes": pa.large_binary(),
+    # What is pulled is EDN text.
+    "map": pa.string(),
+}
+"""Of types whose columns are no dictionaries."""
 
 # Rows that are told apart without the kernel, which may have to be loaded: on the event loop there are no more.
 _FEW: Final = 400
@@ -54,8 +66,11 @@ class Distinct(NamedTuple):
         return cls(np.delete(distinct, nil), pa.array(places, mask=absent))
 
 
-def arrow_column(codes: Codes, values: Coder) -> pa.Array:
-    """Texts, and values of several types as EDN text, are dictionaries of the values that the column has."""
+def arrow_column(codes: Codes, values: Coder, expected: str = "any") -> pa.Array:
+    """Texts, and values of several types as EDN text, are dictionaries of the values that the column has. expected:
+    the type of a column without rows."""
+    if not len(codes):
+        return pa.array([], _empty_type(expected))
     kind = _kind(codes)
     if kind in _NUMBERS:
         return _numbers(codes, values)
@@ -93,6 +108,16 @@ def edn_column(values: Sequence[Any]) -> pa.Array:
     from adalog.datalog.edn import write
 
     return pa.array([None if value is None else write(value) for value in values], pa.string())
+
+
+def _empty_type(kind: str) -> pa.DataType:
+    """The type that a column with values of this type has; of `any` it is not known."""
+    if kind == "bigdec":
+        # Which digits there are behind the point is not known.
+        return DecimalDigits().type
+    if kind in _SPELT or kind in _TEXTS:
+        return pa.dictionary(pa.int32(), pa.string())
+    return _TYPES.get(kind, pa.null())
 
 
 def _kind(codes: Codes) -> str:

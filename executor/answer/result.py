@@ -37,7 +37,8 @@ _MOST_TEXTS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """`type` is the name of the one type that all its values have, or `any`."""
+    """`type` is the name of the one type that all its values have, or `any`; without values the one that the schema
+    gives them, where it is known."""
 
     name: str
     type: str
@@ -118,7 +119,8 @@ class Result:
         """As of `answer.arrow_columns`; what is pulled is EDN text."""
         if index in self.pulled:
             return edn_column(self.column(index, start, stop))
-        return arrow_column(self.codes_of(index, start, self.size if stop is None else stop), self.values)
+        codes = self.codes_of(index, start, self.size if stop is None else stop)
+        return arrow_column(codes, self.values, self.columns[index].type)
 
 
 def sorted_rows(

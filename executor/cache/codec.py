@@ -103,8 +103,8 @@ class CacheEntry:
 
 def entry_of(result: Result) -> CacheEntry:
     columns = []
-    for codes in result.codes:
-        kind = type_of(codes)
+    for codes, column in zip(result.codes, result.columns, strict=True):
+        kind = type_of(codes) if len(codes) or column.type not in _KINDS else column.type
         if kind == "long" and not tags_of(codes).any():
             columns.append(StoredColumn(kind, pa.array(np.ascontiguousarray(codes))))
         elif kind == "string":

@@ -13,7 +13,7 @@ from adalog.datalog.errors import limit_exceeded
 from adalog.executor.answer.columns import answer_columns, order_keys
 from adalog.executor.answer.parquet import ParquetPart
 from adalog.executor.answer.result import Result, ResultColumn, sorted_rows
-from adalog.executor.answer.types import type_of
+from adalog.executor.answer.types import expected_type, type_of
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
@@ -30,6 +30,7 @@ from adalog.executor.join.shortcuts.intersection import forget_scratch
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.model.multiplicity import DroppedRows
 from adalog.planner.model.plan import Plan
+from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
 # Bytes for each row while rows are made distinct, besides a copy of them: packed, in a table, and numbered.
@@ -210,8 +211,10 @@ def shape_result(
     started: float,
     ordered: bool,
     late: LateCalls | None = None,
+    databases: Mapping[str, Snapshot] | None = None,
 ) -> Result:
-    """Aggregates, order, offset and limit over the distinct tuples. `late`: the calls that the plan is without."""
+    """Aggregates, order, offset and limit over the distinct tuples. `late`: the calls that the plan is without.
+    `databases`: those of the query, whose schemas say of which types columns without rows are."""
     query = plan.query
     calls = bound_calls(late, QueryRun(values, cancel)) if late else None
     elements = query.find.elements
@@ -222,7 +225,14 @@ def shape_result(
         codes = [column[order] for column in codes]
     codes = [column[start:stop] for column in codes[: len(elements)]]
     columns = tuple(
-        ResultColumn(element.label, "map" if isinstance(element, FindPull) else type_of(column))
+        ResultColumn(
+            element.label,
+            "map"
+            if isinstance(element, FindPull)
+            else type_of(column)
+            if len(column)
+            else expected_type(element, plan.places, databases or {}),
+        )
         for element, column in zip(elements, codes, strict=True)
     )
     size, find = len(codes[0]) if codes else 0, query.find

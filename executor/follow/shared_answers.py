@@ -57,7 +57,15 @@ def answers_together(engine: QueryEngine, questions: Sequence[Question], cancel:
         cancel.check()
         own, ordered, most = found.get(number, nothing), question.request.ordered, question.request.max_rows
         answer = shape_result(
-            shown, own, values, cancel, t=snapshot.t, engine=str(place), started=started, ordered=ordered
+            shown,
+            own,
+            values,
+            cancel,
+            t=snapshot.t,
+            engine=str(place),
+            started=started,
+            ordered=ordered,
+            databases=questions[number].databases,
         )
         answers.append(answer if most is None or len(answer) <= most else None)
     return answers

@@ -111,6 +111,8 @@ def _coded(result: Result, index: int, start: int, stop: int) -> tuple[Any, Any]
     values = result.values
     distinct = Distinct.of(result.codes_of(index, start, stop))
     texts = _tagged_texts(values.decode_many(distinct.codes), kind)
+    if not len(distinct.places):
+        return result.arrow_column(index, start, start), spread(texts, distinct.places)
     return spread(distinct_column(distinct.codes, values), distinct.places), spread(texts, distinct.places)
 
 

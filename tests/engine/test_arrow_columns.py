@@ -54,6 +54,17 @@ def test_a_column(kind: str, own: bool, data: st.DataObject) -> None:
         assert len(column.dictionary) == len(values)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_without_rows_has_the_same_type(kind: str) -> None:
+    if kind == "mixed":
+        return
+    codes, wanted = Codes(), KINDS[kind][0]
+    column = arrow_column(np.empty(0, np.int64), codes, kind)
+    # Digits behind the point are those of the values.
+    assert column.type == (pa.decimal128(38, 0) if kind == "bigdec" else wanted)
+    column.validate(full=True)
+
+
 @pytest.mark.parametrize("rows", [0, 3])
 def test_no_values(rows: int) -> None:
     codes = Codes()

@@ -64,6 +64,39 @@ def test_maps_and_lists_are_transactions(db: adalog.Connection) -> None:
     assert all(datom.added and datom.t == 2 and isinstance(datom.a, Keyword) for datom in report.datoms)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        """[:find ?i ?id ?title ?status ?labels ?at ?who :in $ ?title
+            :where [?i :issue/id ?id] [?i :issue/title ?title] [?i :issue/status ?status] [?i :issue/labels ?labels]
+                   [?i :issue/at ?at] [?i :issue/assignee ?who]]""",
+        """[:find ?status (count ?i) (max ?at) (pull ?i [:issue/title]) :in $ ?title :keys status n at i
+            :where [?i :issue/title ?title] [?i :issue/status ?status] [?i :issue/at ?at]]""",
+        "[:find ?a ?tx :in $ ?title :where [?i :issue/title ?title] [?i ?a _ ?tx]]",
+    ],
+)
+def test_an_empty_answer_has_the_columns_of_others(db: adalog.Connection, query: str) -> None:
+    db.transact([ISSUE])
+    there, none = db.q(query, "x"), db.q(query, "y")
+    for _ in range(2):
+        assert (len(there) > 0, len(none)) == (True, 0)
+        assert [each.type for each in none.columns] == [each.type for each in there.columns]
+        assert none.arrow().schema == there.arrow().schema
+        assert none.arrow(dictionaries=False).schema == there.arrow(dictionaries=False).schema
+        # A kept answer, too.
+        none = db.q(query, "y")
+    assert none.rows == []
+    again = pickle.loads(pickle.dumps(none))
+    assert (again.rows, again.arrow().schema) == ([], there.arrow().schema)
+
+
+def test_an_empty_column_of_bigdecs_is_one_of_decimals(db: adalog.Connection) -> None:
+    none = db.q("[:find ?price :where [_ :issue/price ?price]]")
+    assert [each.type for each in none.columns] == ["bigdec"]
+    assert pa.types.is_decimal(none.arrow().schema.field(0).type)
+    assert none.rows == []
+
+
 def test_text_with_values(db: adalog.Connection) -> None:
     db.transact(
         "[{:issue/id ?id :issue/title ?title :issue/status ?s}]", args={"id": ID, "title": '"]', "s": "open"}

@@ -23,7 +23,7 @@ MISTAKES = [
         "‸SELECT title FROM issue WHERE priority > 3",
         "this is SQL; a query is EDN Datalog: [:find ?name",
     ),
-    ("EDN_SYNTAX", "\n  ‸select * from issues;", "this is SQL"),
+    ("EDN_SYNTAX", "\n  ‸select * from issues;", '; "Coming from SQL" in the docs, coming-from/sql, has more'),
     ("EDN_SYNTAX", "‸INSERT INTO issue VALUES (1)", 'data is added as EDN: [{:person/name "Ada"}]'),
     ("EDN_SYNTAX", "‸DELETE FROM issue WHERE id = 1", "[[:db/retractEntity 42]]"),
     ("EDN_SYNTAX", "‸CREATE TABLE issue (id int)", "an attribute is declared by [{:db/ident"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from adalog.datalog import edn
-from adalog.datalog.errors import AdalogError, invalid_argument, unavailable
+from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.gateway.cli import options, requests
 from adalog.gateway.cli.backend import Backend, RemoteBackend
 from adalog.gateway.cli.exits import exit_code
@@ -36,6 +37,11 @@ _DEEPEST: Final = 16
 # Characters of a line of help, on a terminal however narrow.
 _NARROWEST_HELP: Final = 24
 _HINTS: Final = TableHints(":expanded on shows all", ":save FILE writes all", ":describe db lists them")
+# By the beginnings of messages, which servers answer with, too.
+_ARGS_HINTS: Final = (
+    (re.compile(r"the query takes \d+ after \$ "), ':args gives their values, in this order, as in :args "Ada" 42'),
+    (re.compile(r"the query has no :in after \$, but "), ":args none drops those that were set"),
+)
 # Seconds for which the server of a live query may be gone.
 _AWAY: Final = 300.0
 
@@ -96,7 +102,7 @@ class ShellSession:
             try:
                 self._one(statement)
             except AdalogError as error:
-                formats.print_error(error, Text(text, name), err)
+                formats.print_error(_hinted(error), Text(text, name), err)
                 raise RefusedStatement(exit_code(error)) from None
             if self.timing:
                 say(f"{(time.perf_counter() - began) * 1000:,.1f} ms")
@@ -322,6 +328,17 @@ class RefusedStatement(Exception):
     def __init__(self, exit_code: int) -> None:
         super().__init__()
         self.exit_code = exit_code
+
+
+def _hinted(error: AdalogError) -> AdalogError:
+    """The error with how the shell gives arguments, if it is about their number."""
+    hint = next((hint for pattern, hint in _ARGS_HINTS if pattern.match(error.message)), None)
+    if error.code is not Code.ARG_INVALID or hint is None:
+        return error
+    message = f"{error.message}; {hint}"
+    return AdalogError(
+        error.code, message, error.position, retryable=error.retryable, retry_after=error.retry_after
+    )
 
 
 def _value(rest: str, command: str, what: str) -> str | None:

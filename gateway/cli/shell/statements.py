@@ -92,6 +92,9 @@ def _cut(text: str, *, commands: bool) -> Iterator[Statement]:
             continue
         if start is None:
             start, depth = match.start(), 0
+            if token[0].isalpha():
+                # No statement begins so; what it was meant for is told by all of it.
+                break
             in_command = commands and token[0] == ":"
         depth += (token in OPENING) - (token in _CLOSING)
         prefixed = is_prefix(token)

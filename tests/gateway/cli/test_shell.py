@@ -43,6 +43,7 @@ NAMES = "[:find ?n :where [_ :person/name ?n]]"
         ('#inst "2024" [1] ; after\n\'[:find ?x]', ['#inst "2024"', "[1]", "'[:find ?x]"]),
         (":source a b.edn\n", [":source a b.edn"]),
         ("] [1]", ["]", "[1]"]),
+        ("[1] select * from [t];\n[2]", ["[1]", "select * from [t];\n[2]"]),
         ("[:find ?x", ["[:find ?x"]),
     ],
 )
@@ -190,6 +191,15 @@ def test_settings_are_undone(tmp_path: Path, word: str) -> None:
         (":save rows.xls", "that ends in .csv, .json, .edn, .arrow"),
         (":save rows.csv", "there is no answer to save yet"),
         ("[:person/name]", "a query has no section :person/name"),
+        ("[:find ?n :in $ ?n :where [_ :person/name ?n]]", "0 were given; :args gives their values, in this order"),
+        (f":args 1 2\n{NAMES}", "2 were given; add :in to the query; :args none drops those that were set"),
+        (
+            "select name from person where id = 1;",
+            'a query is EDN Datalog: [:find ?name :where [?e :person/name ?name]]; "Coming from SQL"',
+        ),
+        ("with t as (\n  select 1)\nselect * from t", "this is SQL"),
+        (":explain select name from person", '"Coming from SQL" in the docs'),
+        ("insert into person values (1)", "this is SQL; data is added as EDN"),
     ],
 )
 def test_refusals_end_a_pipe(folder: str, text: str, said: str) -> None:

@@ -171,6 +171,61 @@ def test_odd_columns(tmp_path: Path, content: str, line: str) -> None:
     imported(tmp_path).close()
 
 
+@pytest.mark.parametrize(
+    ("values", "line", "others"),
+    [
+        (
+            [*map(str, range(1000)), *["n/a", "?"] * 5],
+            "t/x: x  # long in 1,000 of 1,010 values",
+            '10 would be rejected: the first are "n/a", "?"',
+        ),
+        (
+            [f"{1 + day % 28:02}/07/2024" for day in range(100)] + ["31/06/2024"],
+            "t/x: {column: x, format: dd/MM/yyyy}  # dates as dd/MM/yyyy in 100 of 101 values",
+            '1 would be rejected: "31/06/2024"',
+        ),
+        (
+            ["1.5", "0.25"] * 300 + ["none", "1e999", "2.5.1", "", " "],
+            "t/x: x  # double in 600 of 603 values",
+            '3 would be rejected: "none", "2.5.1", "1e999"',
+        ),
+        # Too many, or too few that fit.
+        ([*map(str, range(1000)), *["n/a"] * 11], "t/x: x  # string in all 1,011 values", ""),
+        ([*map(str, range(99)), "n/a"], "t/x: x  # string in all 100 values", ""),
+        (["n/a"] * 21 + [*map(str, range(9000))], "t/x: x  # string in all 9,021 values", ""),
+        # Codes, of which some begin with a zero.
+        ([*map(str, range(1000, 2000)), "0123"], "t/x: x  # string in all 1,001 values", ""),
+        # Another type that all have.
+        ([*map(str, range(1000)), "1.5"], "t/x: x  # double in all 1,001 values", ""),
+    ],
+)
+def test_columns_of_which_nearly_all_values_have_a_type(
+    tmp_path: Path, values: list[str], line: str, others: str
+) -> None:
+    rows = [f"{number},{value}\n" for number, value in enumerate(values)]
+    (tmp_path / "t.csv").write_text(f"id,x\n{''.join(rows)}")
+    text = proposed(tmp_path, "t.csv")
+    [said] = [each.strip() for each in text.splitlines() if "t/x: " in each]
+    assert said == (f"{line}; rows with the other {others}" if others else line)
+    if not others:
+        imported(tmp_path).close()
+        return
+    count = int(others.split(" ")[0])
+    plan = read_mapping(tmp_path / "proposed.yaml", {})
+    with Database.open(str(tmp_path / "data")) as database:
+        outcome = load(database, InProcess(), plan, max_errors=count, quarantine=tmp_path / "q")
+        assert (outcome.accepted, outcome.rejected) == (True, count)
+
+
+def test_a_key_and_what_refers_to_it_have_the_type_of_all_their_values(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n" + "".join(f"{number}\n" for number in range(1, 500)) + "X1\n")
+    (tmp_path / "b.csv").write_text("id,a_id\n" + "".join(f"{n},{n}\n" for n in range(1, 500)) + "500,X1\n")
+    text = proposed(tmp_path, "a.csv", "b.csv")
+    assert "{:db/ident :a/id :db/valueType :db.type/string :db/unique :db.unique/identity}" in text
+    assert "b/a_id: {column: a_id, ref: a/id}  # of 500 values each is in a/id" in text
+    imported(tmp_path).close()
+
+
 def test_durations_of_parquet_are_proposed_rounded_if_some_are_finer(tmp_path: Path) -> None:
     fine = pa.array([timedelta(seconds=1), timedelta(microseconds=1_500)], pa.duration("us"))
     pq.write_table(pa.table({"exact": fine.slice(0, 1).take([0, 0]), "fine": fine}), tmp_path / "t.parquet")

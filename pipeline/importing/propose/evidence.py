@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from adalog.pipeline.importing.files.durations import is_duration
-from adalog.pipeline.importing.files.notation import PLAIN, Notation
+from adalog.pipeline.importing.files.notation import NUMBERS, PLAIN, Notation
 from adalog.pipeline.importing.files.rows import FileColumn
 from adalog.pipeline.importing.read.typed_columns import typed
 
@@ -65,22 +65,55 @@ _CELLS: Final = (
 _TEXTS: Final = (_UUID, *_TIMED)
 
 
+# Texts that are looked at before all are.
+_HEAD: Final = 100
+# One in so many may not fit, if so many fit.
+_NEARLY: Final = 100
+_LEAST_FITTING: Final = 100
+# A guess that more texts do not fit is given up: some, and one in so many.
+_SOME: Final = 20
+_TOO_MANY: Final = 50
+_SHOWN: Final = 3
+# Zeros before other digits are of codes, such as 007, and not of numbers.
+_CODE: Final = "^[-+]?0[0-9]"
+
+
+@dataclass
+class Misfits:
+    """Texts that do not fit a guess. samples: the first distinct ones."""
+
+    count: int = 0
+    samples: list[str] = field(default_factory=list)
+
+    def add(self, texts: pa.Array) -> None:
+        self.count += len(texts)
+        if len(texts) and len(self.samples) < _SHOWN:
+            self.samples = list(dict.fromkeys([*self.samples, *texts.to_pylist()]))[:_SHOWN]
+
+
 @dataclass
 class Evidence:
-    """cells: texts may be numbers. is_exact: doubles would change some numbers. values: how many there are."""
+    """cells: texts may be numbers. is_exact: doubles would change some numbers. values: how many there are. texts:
+    how many of them are texts that are not blank. misfits: by guess, the texts that do not fit it."""
 
     cells: bool = False
     is_exact: bool = False
     values: int = 0
+    texts: int = 0
     kinds: dict[str, str] = field(default_factory=dict)
-    guesses: list[Guess] = field(default_factory=list)
+    misfits: dict[Guess, Misfits] = field(default_factory=dict)
     lowest: int = 0
     highest: int = 0
     fine: bool = False
     bad: bool = False
 
     def __post_init__(self) -> None:
-        self.guesses = [*(_CELLS if self.cells else ()), *_TEXTS]
+        self.misfits = {guess: Misfits() for guess in (*(_CELLS if self.cells else ()), *_TEXTS)}
+
+    @property
+    def guesses(self) -> list[Guess]:
+        """Those that all texts fit."""
+        return [guess for guess, known in self.misfits.items() if not known.count]
 
     def add(self, column: FileColumn) -> None:
         self.bad |= len(column.bad) > 0
@@ -106,7 +139,7 @@ class Evidence:
         if not self.kinds:
             return "no values"
         if self.kinds.keys() == {"text"}:
-            return self.guesses[0] if self.guesses else Guess("string", "")
+            return next(iter(self.guesses), Guess("string", ""))
         if self.kinds.keys() <= {"whole", "double", "decimal"}:
             return Guess(self._number(), "")
         if len(self.kinds) == 1:
@@ -118,7 +151,16 @@ class Evidence:
 
     def ambiguous(self) -> str:
         """Another notation that all values have, too."""
-        return self.guesses[1].note if len(self.guesses) > 1 and self.guesses[0].note else ""
+        guesses = self.guesses
+        return guesses[1].note if len(guesses) > 1 and guesses[0].note else ""
+
+    def nearly(self) -> Guess | None:
+        """The type that nearly all of many texts have, if there is none that all have."""
+        if self.bad or self.kinds.keys() != {"text"} or self.guesses or not self.misfits:
+            return None
+        guess = min(self.misfits, key=lambda each: self.misfits[each].count)
+        count = self.misfits[guess].count
+        return guess if count * _NEARLY <= self.texts and self.texts - count >= _LEAST_FITTING else None
 
     def _number(self) -> str:
         if self.kinds.keys() == {"whole"}:
@@ -132,12 +174,20 @@ class Evidence:
         said = values.filter(pc.not_equal(pc.utf8_trim_whitespace(values), ""))
         if len(said) < len(values) and not self.cells:
             # The empty text is a value of strings alone.
-            self.guesses = []
-        if not len(said) or not self.guesses:
+            self.misfits = {}
+        if not len(said) or not self.misfits:
             return
-        first = said.slice(0, 100)
-        left = [each for each in self.guesses if _fits(each, first)]
-        self.guesses = [each for each in left if len(said) <= 100 or _fits(each, said)]
+        self.texts += len(said)
+        head = said.slice(0, _HEAD)
+        for guess, known in list(self.misfits.items()):
+            most = _SOME + self.texts // _TOO_MANY - known.count
+            found = _misfits(guess, head, min(most, _SOME))
+            if found is not None and len(said) > _HEAD:
+                found = _misfits(guess, said, most)
+            if found is None:
+                del self.misfits[guess]
+            else:
+                known.add(found)
 
     def _whole(self, lowest: int, highest: int) -> None:
         self.lowest = min(self.lowest, lowest) if "whole" in self.kinds else lowest
@@ -179,20 +229,31 @@ def _kind(kind: pa.DataType) -> str:
     return "bytes" if types.is_binary(kind) or types.is_large_binary(kind) else str(kind)
 
 
-def _fits(guess: Guess, values: pa.Array) -> bool:
-    if not pc.all(pc.match_substring_regex(values, f"^({guess.pattern})$")).as_py():
-        return False
+def _misfits(guess: Guess, values: pa.Array, most: int) -> pa.Array | None:
+    """The texts that a guess does not fit; None if these are more than `most`, or say that it is wrong."""
+    fitting = pc.match_substring_regex(values, f"^({guess.pattern})$")
+    wrong = values.filter(pc.invert(fitting))
+    if len(wrong) > most or (guess.type in NUMBERS and pc.any(pc.match_substring_regex(wrong, _CODE)).as_py()):
+        return None
+    values = values.filter(fitting)
     column = FileColumn.of(values)
-    if len(typed(column, guess.type, guess.type, rounded=guess.rounded, notation=guess.notation).bad):
-        return False
-    return guess.type != "double" or _are_doubles(pc.replace_substring(values, ",", "."))
+    bad = typed(column, guess.type, guess.type, rounded=guess.rounded, notation=guess.notation).bad
+    is_bad = np.zeros(len(values), np.bool_)
+    is_bad[bad] = True
+    if guess.type == "double":
+        is_bad |= ~_are_doubles(pc.replace_substring(values, ",", "."))
+    found = pa.concat_arrays([wrong, values.filter(pa.array(is_bad))])
+    return None if len(found) > most else found
 
 
-def _are_doubles(values: pa.Array) -> bool:
-    """Whether doubles keep the digits of numbers, as they do where programs wrote doubles."""
+def _are_doubles(values: pa.Array) -> NDArray[np.bool_]:
+    """Of which numbers doubles keep the digits, as they do where programs wrote doubles."""
     digits = pc.utf8_length(pc.replace_substring_regex(values, "[eE].*|[-.]", ""))
+    kept = np.ones(len(values), np.bool_)
     # Fifteen digits always fit.
-    return all(map(keeps_digits, values.filter(pc.greater(digits, 15)).unique().to_pylist()))
+    for at in np.flatnonzero(pc.greater(digits, 15).to_numpy(zero_copy_only=False)).tolist():
+        kept[at] = keeps_digits(values[at].as_py())
+    return kept
 
 
 def keeps_digits(text: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from adalog.pipeline.importing.propose.evidence import Guess
+from adalog.pipeline.importing.propose.evidence import Evidence, Guess
 from adalog.pipeline.importing.propose.structure import FileNode
 from adalog.pipeline.importing.propose.tables import Table, plain_name, tables_of
 from adalog.pipeline.importing.read.mapping_reader import format_of
@@ -119,8 +119,12 @@ class _Writer:
             self._declare(attribute, "ref", many=node.many)
             key = key_attribute(target)
             return f"{indent}{attribute}: {{column: {column}, ref: {key}}}  # of {values} each is in {key}"
+        nearly = evidence.nearly()
+        guess = nearly or guess
         self._declare(attribute, guess.type, many=node.many)
         note = f"{guess.note or guess.type} in {'all ' * (evidence.values > 1)}{values}"
+        if nearly is not None:
+            note = _nearly(guess, evidence)
         other = evidence.ambiguous()
         note += f"; they could be {other}, too" if other else ""
         note += "; lists" if node.many else ""
@@ -159,6 +163,18 @@ def key_attribute(table: Table) -> str:
     if len(table.key) == 1:
         return f"{table.name}/{plain_name(table.key[0])}"
     return f"{table.name}/key"
+
+
+def _nearly(guess: Guess, evidence: Evidence) -> str:
+    """The evidence of a guess that some texts do not fit."""
+    misfits = evidence.misfits[guess]
+    samples = ", ".join(json.dumps(each[:40], ensure_ascii=False) for each in misfits.samples)
+    fitting = evidence.texts - misfits.count
+    first = "the first are " if misfits.count > len(misfits.samples) else ""
+    return (
+        f"{guess.note or guess.type} in {fitting:,} of {evidence.texts:,} values; rows with the other "
+        f"{misfits.count:,} would be rejected: {first}{_said(samples)}"
+    )
 
 
 def _path(path: str, beside: Path) -> str:

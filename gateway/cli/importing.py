@@ -8,7 +8,6 @@ from pathlib import Path
 
 from adalog.client.imports import MappingText, RejectedFolder, job_outcome, wish_of
 from adalog.gateway.cli.backend import RemoteBackend
-from adalog.gateway.cli.new_folder import gone_if_unused
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.opening import open_database, started_session
@@ -18,13 +17,14 @@ from adalog.pipeline.importing.read.mapping import ImportPlan, mapping_text
 from adalog.pipeline.importing.read.runner import ImportRunner, InProcessRunner, is_small
 from adalog.pipeline.importing.read.spark_runner import SparkRunner
 from adalog.pipeline.importing.write.loading import ImportOutcome, load
+from adalog.store.new_folder import gone_if_unused
 
 _SPARK_SECONDS = 240.0
 
 
 def run_import(settings: Settings, plan: ImportPlan, *, max_errors: int, quarantine: str, dry_run: bool) -> bool:
     """Imports, and prints what came of it; whether it did. Raises AdalogError as `load` does."""
-    with gone_if_unused(settings), ExitStack() as opened:
+    with gone_if_unused(settings.data), ExitStack() as opened:
         session = None if is_small(plan) else opened.enter_context(started_session(settings))
         database, shown = opened.enter_context(open_database(settings)), opened.enter_context(progress_bar())
         runner: ImportRunner = InProcessRunner(shown)

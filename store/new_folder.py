@@ -1,4 +1,4 @@
-"""The data folder that a command makes: it goes again with a command that wrote nothing into it."""
+"""A data folder that is made for one task: it goes again with a task that wrote nothing into it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from adalog.datalog.errors import AdalogError
-from adalog.gateway.settings.config import Settings
+from adalog.store.database import IN_MEMORY
 from adalog.store.files.folder import Folder, holds_database, is_address
 from adalog.store.log.log import Log
 
 
 @contextmanager
-def gone_if_unused(settings: Settings) -> Iterator[None]:
-    """For a block that opens the settings' database and closes it: a database that was not there before, and has no
+def gone_if_unused(location: str) -> Iterator[None]:
+    """For a block that opens the database at a location and closes it: one that was not there before, and has no
     transaction afterwards, is removed with the folders that were made for it."""
-    path = Path(settings.data).absolute()
-    if settings.in_memory or is_address(settings.data) or holds_database(path):
+    path = Path(location).absolute()
+    if location == IN_MEMORY or is_address(location) or holds_database(path):
         yield
         return
     missing = [each for each in (path, *path.parents) if not each.exists()]

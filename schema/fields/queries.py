@@ -143,6 +143,7 @@ async def queried(
             context.budget,
             services.pool,
             attachment=context.attachment,
+            texts=services.texts,
         ),
         told=reading.told,
         basis_t=Long(result.t),

@@ -8,8 +8,9 @@ import orjson
 
 from adalog.datalog.values import Value
 from adalog.schema.writing.encoding import Encoding, encode, plain_key
+from adalog.schema.writing.longs import SAFE
 from adalog.store.values.codes import Codes
-from adalog.store.values.layout import tag_of
+from adalog.store.values.layout import TAG_OTHER, tag_of
 
 # Bytes of a text that is kept, and texts that are.
 _LONG: Final = 500
@@ -34,6 +35,20 @@ class CodeTexts:
                     self._known = {}
                 self._known[code] = known
         return known
+
+    def short(self, code: int) -> bytes | None:
+        """The text of a value, if it is written in no time; None for collections and what is long."""
+        known = self._known.get(code)
+        if known is not None:
+            return known
+        if -SAFE < code < SAFE:
+            return b"%d" % code
+        if tag_of(code) == TAG_OTHER:
+            return None
+        value = self.codes.decode(code)
+        if isinstance(value, str | bytes) and len(value) > _LONG:
+            return None
+        return self.of(code)
 
     def key(self, key: Value) -> bytes:
         """The text of a map's key."""

@@ -24,6 +24,7 @@ from adalog.schema.writing.parquet import ParquetFile
 if TYPE_CHECKING:
     from adalog.executor.answer.result import Result
     from adalog.executor.pool import Pool
+    from adalog.schema.writing.code_texts import CodeTexts
 
 # Cells, and bytes of text in them, that are written at once.
 _SLICE: Final = 20_000
@@ -32,6 +33,8 @@ PART_BYTES: Final = 4 << 20
 _INLINE_CELLS: Final = 4_000
 _INLINE_COLUMNS: Final = 100
 _FILE_CELLS: Final = 400
+# Of an answer that is written from codes.
+_CODED_CELLS: Final = 400
 _INLINE_BYTES: Final = 200_000
 
 # Of the pool's cost: about half a microsecond.
@@ -44,7 +47,7 @@ _Columns = list[Sequence[Any]]
 class Page:
     """Rows start..stop of a result, to be written in one encoding. `pool`: writes long ones; `take`: is told of
     bytes instead of the budget, where work may be begun more than once. `attachment`: of the response, if it may
-    have one."""
+    have one. `texts`: of the database's codes, from which short answers are written."""
 
     result: Result
     start: int
@@ -54,14 +57,16 @@ class Page:
     pool: Pool
     take: Callable[[int], None] | None = None
     attachment: Attachment | None = None
+    texts: CodeTexts | None = None
 
     async def rows(self) -> JsonChunks | orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""
-        return await self._make(Page._rows)
+        return self._from_codes() or await self._make(Page._rows)
 
     async def value(self) -> JsonChunks | orjson.Fragment:
         """The page in the shape of the query's find spec."""
-        return await self._make(Page._value)
+        coded = self._from_codes() if self.result.shape == "relation" else None
+        return coded or await self._make(Page._value)
 
     async def arrow(self) -> JsonChunks:
         """The rows as an Arrow IPC stream: the response's attachment, and null here, or base64 in a JSON string."""
@@ -97,6 +102,32 @@ class Page:
         if self._light(made):
             return orjson.Fragment(b"".join(build(self, iter((made,))).chunks))
         return await self._threaded(lambda page, _: build(page, self._parts(made)))
+
+    def _from_codes(self) -> orjson.Fragment | None:
+        """Few rows of short values, written without decoding what was written before; None for any others."""
+        result, texts = self.result, self.texts
+        if (
+            texts is None
+            or self.encoding is not Encoding.PLAIN
+            or (self.stop - self.start) * len(result.columns) > _CODED_CELLS
+            or result.pulled
+            or result.decoded
+            or not result.values.is_of(texts.codes)
+        ):
+            return None
+        written: list[list[bytes]] = []
+        for codes in result.codes:
+            column: list[bytes] = []
+            for code in codes[self.start : self.stop].tolist():
+                text = texts.short(code)
+                if text is None:
+                    return None
+                column.append(text)
+            written.append(column)
+        if not written[0]:
+            return orjson.Fragment(b"[]")
+        inside = b"[" + b"],[".join(map(b",".join, zip(*written, strict=True))) + b"]"
+        return orjson.Fragment(b"[" + self._weigh(inside) + b"]")
 
     async def _threaded(self, work: Callable[[Page, Cancel], JsonChunks]) -> JsonChunks:
         """On the pool's threads, when it is this client's turn; it may be begun more than once."""

@@ -266,6 +266,10 @@ class Scratch:
         self._values = MadeValues()
         self._lock = threading.Lock()
 
+    def is_of(self, codes: Codes) -> bool:
+        """Whether all of its codes are these: it made none of its own."""
+        return self._base is codes and not self._values
+
     def intern(self, value: Any) -> int:
         """The value's code, made if need be; safe from several threads. LIMIT_EXCEEDED past the bound."""
         tag, key = spell(value)

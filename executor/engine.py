@@ -37,6 +37,7 @@ from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.join.batch import Column
 from adalog.executor.permissions.rewriting import rewritten
+from adalog.executor.plain_run import PLAIN_BYTES, PlainRun
 from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import FindPulls, pattern_of
 from adalog.executor.pull.puller import Puller
@@ -103,19 +104,23 @@ class QueryEngine:
         self.joins = KeptJoins(plan_bytes // 4)
         # By their texts, each with whether there are queries in it.
         self._patterns: LruCache[str, tuple[PullPattern, bool]] = LruCache(plan_bytes // 16)
-        self._prepared: LruCache[str, PreparedPattern] = LruCache(plan_bytes // 16)
+        self._prepared: LruCache[str, PreparedPattern] = LruCache(plan_bytes // 32)
+        # By the texts of questions.
+        self._plain: LruCache[str, PlainRun] = LruCache(plan_bytes // 32)
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
         """The answer with its pulls. Raises what is wrong with the question, LIMIT_EXCEEDED, TIMEOUT, CANCELLED,
         and BACKEND_UNAVAILABLE when Spark was asked for and is not there."""
         with self.memory.lent(cancel):
-            return self._answered(question, cancel)[0]
+            plain = self._plainly(question, cancel) if question.is_plain else None
+            return self._answered(question, cancel)[0] if plain is None else plain
 
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The answer without its pulls."""
         with self.memory.lent(cancel):
-            return self._joined(question, cancel)[0]
+            plain = self._plainly(question, cancel) if question.is_plain else None
+            return self._joined(question, cancel)[0] if plain is None else plain
 
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in its rows."""
@@ -373,6 +378,34 @@ class QueryEngine:
             slow.ran(self._explained, question, cancel, time.perf_counter() - started, len(result))
         return result, ran
 
+    def _plainly(self, question: Question, cancel: Cancel) -> Result | None:
+        """The answer of a plain question whose like was run before; None where it is to be run as any other. Raises
+        as `run`."""
+        known, request, slow = self._plain.get(question.text), question.request, self.means.slow
+        if known is None or not known.suits(question) or request.engine == "SPARK" or tracing.is_on():
+            return None
+        started, work = time.perf_counter(), known.work
+        if self.means.spark is not None and self.prediction.small(work) is None:
+            return None
+        try:
+            cancel.check()
+            if cancel.charge is not None:
+                cancel.will_cost(self.prediction.units(work))
+            cancel.expect(work.cost + question.arguments_cost)
+            run = QueryRun(Scratch(question.snapshot.codes, take=cancel.budget.take), cancel, self.means.strict)
+            rows = known.rows(question, run, self.joins)
+            if rows is None:
+                return None
+            result = known.result(question, rows, run, started)
+        except AdalogError as error:
+            if slow is not None:
+                slow.failed(self._explained, question, cancel, time.perf_counter() - started, error)
+            raise
+        self._learn(Place.LOCAL, work, time.perf_counter() - started)
+        if slow is not None:
+            slow.ran(self._explained, question, cancel, time.perf_counter() - started, len(result))
+        return result
+
     def _explained(self, question: Question) -> dict[str, Any]:
         return self.explain(question, Cancel.after(_EXPLAIN_MS), analyze=False)
 
@@ -436,7 +469,16 @@ class QueryEngine:
                 self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited))
             raise
         self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited), ran.tasks)
+        if place is Place.LOCAL and question.is_plain and not late:
+            self._keep_plain(question, plan, work)
         return _Ran(plan, place, reason, values, ran, started, late)
+
+    def _keep_plain(self, question: Question, plan: Plan, work: EstimatedWork) -> None:
+        known = self._plain.get(question.text)
+        if known is None or known.plan is not plan:
+            plain = PlainRun.of(question, plan, work)
+            if plain is not None:
+                self._plain.put(question.text, plain, PLAIN_BYTES + len(question.text))
 
     def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
         request = question.request

@@ -33,8 +33,8 @@ from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
-# Bytes for each row while rows are made distinct, besides a copy of them: packed, in a table, and numbered.
-_SCRATCH = 48
+DISTINCT_BYTES = 48
+"""For each row while rows are made distinct, besides a copy of them: packed, in a table, and numbered."""
 # Rows that may repeat before they are made distinct.
 _UNSETTLED = 1 << 21
 
@@ -85,7 +85,7 @@ class Collector:
 
     def _settle(self) -> None:
         """Makes one batch of all, of rows that are distinct."""
-        with Held(self.cancel.budget, self._held.nbytes + _SCRATCH * self._rows):
+        with Held(self.cancel.budget, self._held.nbytes + DISTINCT_BYTES * self._rows):
             self._batches = [concatenate(self._batches)]
             self._batches = [self._batches[0].distinct(self.cancel.check)]
         self._rows = self._settled = self._batches[0].size

@@ -30,12 +30,15 @@ _CHECK_EVERY: Final = 32
 
 
 class Texts(Protocol):
-    """How values are written in maps. `codes`: those that it writes."""
+    """How values are written in maps and rows. `codes`: those that it writes."""
 
     codes: Codes
 
     def of(self, code: int) -> bytes:
         """The text of a value by its code."""
+
+    def short(self, code: int) -> bytes | None:
+        """The same, if it is written in no time; None for collections and what is long."""
 
     def key(self, key: Value) -> bytes:
         """The text of a map's key."""

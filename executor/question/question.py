@@ -29,6 +29,7 @@ from adalog.executor.question.arguments import (
     settled,
 )
 from adalog.executor.question.cost import arguments_cost, few
+from adalog.executor.question.plain_questions import PlainText
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
 from adalog.planner.scope.outline import Outline, outline_of
@@ -51,7 +52,7 @@ class Question:
     """`outline` and `query` are those with the rules given for `%`, whose text is `rules`. `args` are values of the
     language, snapshots for database sources, and None for rules. `databases`: by the names of their sources.
     `arguments_cost`: about what reading the arguments costs, in the planner's unit. `guarded`: guards are among its
-    clauses, so that databases are whole.
+    clauses, so that databases are whole. `is_plain`: as of `plain_questions`.
 
     `started`: when the request came, in seconds of `time.perf_counter()`; `deadline`: in those of
     `time.monotonic()`.
@@ -68,6 +69,7 @@ class Question:
     deadline: float | None
     arguments_cost: float
     guarded: bool = False
+    is_plain: bool = False
 
     @property
     def text(self) -> str:
@@ -121,16 +123,20 @@ class Questions:
     strict: bool = False
     _queries: LruCache[tuple[str, bool], ast.Query] = field(init=False)
     _outlines: LruCache[tuple[str, str | None, frozenset[str]], Outline] = field(init=False)
+    _plain: LruCache[str, PlainText] = field(init=False)
     _found: LruCache[Any, tuple[Diagnostic, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._queries = LruCache(self.nbytes // 2)
-        self._outlines = LruCache(self.nbytes // 4)
+        self._outlines = LruCache(self.nbytes // 8)
+        self._plain = LruCache(self.nbytes // 8)
         self._found = LruCache(self.nbytes // 4)
 
     def knows(self, request: QueryRequest) -> bool:
         """Whether the question is made in no time: the text was asked before, without `%` and with few
         arguments, none of which is a database."""
+        if request.query in self._plain and BasisArgument not in map(type, request.args):
+            return len(request.query) <= _SHORT and few(request.args, _FEW)
         query = self._queries.get((request.query, False))
         if query is None or len(request.args) + len(query.args) == len(query.inputs):
             return False
@@ -148,6 +154,15 @@ class Questions:
             cost = arguments_cost(request.args)
             cancel.expect(_CHARACTER_COST * len(request.query) + cost)
             now = request.snapshot or snapshot
+            plain = self._plain.get(request.query)
+            if plain is not None and plain.schema is now.schema and type(now) is Snapshot:
+                args = plain.values(request.args)
+                if args is not None:
+                    due = _due(request, plain.outline.query, arrived, cancel)
+                    own = {plain.source: now}
+                    return Question(
+                        request, None, plain.outline, args, own, now, (), started, due, cost, is_plain=True
+                    )
             query = self._parsed(request.query, cancel, given=False)
             if len(request.args) + len(query.args) == len(query.inputs):
                 with_default = self._parsed(request.query, cancel, given=True)
@@ -156,11 +171,14 @@ class Questions:
             rules = rules_text(pairs)
             outline = self._outline(request.query, query, rules, relations_of(pairs), cancel)
             made = settled(outline, pairs, now, cancel.check)
-            dues = [] if cancel.deadline is None else [cancel.deadline]
-            dues += (arrived + ms / 1000 for ms in (request.timeout_ms, query.timeout_ms) if ms is not None)
-            args, databases, suspected, due = made.args, made.databases, made.suspected, min(dues, default=None)
+            args, databases, suspected = made.args, made.databases, made.suspected
+            due = _due(request, query, arrived, cancel)
             if self.strict:
                 check_symbols(outline, databases)
+            if rules is None and type(now) is Snapshot:
+                known = PlainText.of(outline, now)
+                if known is not None:
+                    self._plain.put(request.query, known, weight_of_text(request.query))
             return Question(request, rules, outline, args, databases, now, suspected, started, due, cost)
 
     def draft(self, request: QueryRequest, snapshot: Snapshot, cancel: Cancel) -> Question | None:
@@ -213,6 +231,13 @@ class Questions:
                 )
             self._outlines.put(key, outline, weight_of_text(text) + weight_of_text(rules or ""))
         return outline
+
+
+def _due(request: QueryRequest, query: ast.Query, arrived: float, cancel: Cancel) -> float | None:
+    """The deadline of a request."""
+    dues = [] if cancel.deadline is None else [cancel.deadline]
+    dues += [arrived + ms / 1000 for ms in (request.timeout_ms, query.timeout_ms) if ms is not None]
+    return min(dues, default=None)
 
 
 def _unmeasured(snapshot: Snapshot) -> Snapshot:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from adalog.planner.model.plan import Options
 from adalog.store.snapshot.snapshot import Snapshot
+
+_OPTIONS: Final = Options()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +30,5 @@ class QueryRequest:
     max_rows: int | None = None
     ordered: bool = False
     shown: tuple[int, int | None] = (0, None)
-    options: Options = field(default_factory=Options)
+    options: Options = _OPTIONS
     cached: bool = True

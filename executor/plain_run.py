@@ -1,0 +1,133 @@
+"""Runs of a question whose like was run before: what does not depend on its arguments is looked up at once.
+
+Taken where one call of the small join's kernel makes all rows of a plan that shows them as they come. Saves the way
+through plan, choice of the engine, driver and collector. What turns out otherwise is run as any question is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from adalog.datalog.ast import FindVar
+from adalog.executor.answer.result import Result, ResultColumn
+from adalog.executor.answer.types import type_of
+from adalog.executor.bounds.run import QueryRun
+from adalog.executor.evaluation.kept_joins import KeptJoins
+from adalog.executor.evaluation.local import DISTINCT_BYTES
+from adalog.executor.join.batch import Batch
+from adalog.executor.kernels.loading import SMALL_JOIN
+from adalog.executor.prediction import EstimatedWork
+from adalog.executor.question.question import Question
+from adalog.planner.model.plan import Options, Plan
+from adalog.store.snapshot.snapshot import Snapshot
+
+PLAIN_BYTES: Final = 2_000
+# Runs that came to nothing after which a plan is not tried again.
+_PATIENCE: Final = 4
+
+
+@dataclass(slots=True)
+class PlainRun:
+    """`state`: of the snapshots that the plan is for. `given`: the variables of the arguments. `shown`: of the
+    columns, by their labels. `left`: how often it may still come to nothing."""
+
+    plan: Plan
+    work: EstimatedWork
+    state: Hashable
+    options: Options
+    given: tuple[str, ...]
+    shown: tuple[tuple[str, str], ...]
+    kept: frozenset[str]
+    left: int = _PATIENCE
+
+    @staticmethod
+    def of(question: Question, plan: Plan, work: EstimatedWork) -> PlainRun | None:
+        """What is known of questions like this one by its plan; None where they are run as any question is."""
+        query, find, options = plan.query, plan.query.find, question.request.options
+        given = tuple(each.binding.target.name for each in query.inputs[1:])  # type: ignore[union-attr]
+        shown = [(each.label, each.var.name) for each in find.elements if isinstance(each, FindVar)]
+        if (
+            not question.is_plain
+            or (plan.options is not options and plan.options != options)
+            or len(shown) < len(find.columns)
+            or len(shown) < len(find.elements)
+            or query.with_
+            or query.order_by
+            or query.computes_rows
+            or query.window != (0, None)
+            or plan.weighted
+            or plan.multiplicity is not None
+            or plan.sharing is not None
+            or plan.program.strata
+            or plan.constants
+            or plan.pulled
+            or not plan.levels
+            or not plan.entities.isdisjoint(given)
+        ):
+            return None
+        return PlainRun(
+            plan, work, state_of(question.snapshot), options, given, tuple(shown), frozenset(plan.answer)
+        )
+
+    def suits(self, question: Question) -> bool:
+        """Whether a plain question of the same text has this plan, and its rows in any order."""
+        request = question.request
+        return (
+            self.left > 0
+            and not request.ordered
+            and type(question.snapshot) is Snapshot
+            and self.state == state_of(question.snapshot)
+            and (self.options is request.options or self.options == request.options)
+        )
+
+    def rows(self, question: Question, run: QueryRun, joins: KeptJoins) -> Batch | None:
+        """The distinct rows of a question that suits; None where it has to be run as any question is."""
+        plan, values, cancel = self.plan, run.values, run.cancel
+        bound = joins.lend(plan, question.databases, run)
+        if bound is None:
+            return None
+        try:
+            start = {
+                name: np.array([values.intern(value)], np.int64)
+                for name, value in zip(self.given, question.args, strict=True)
+            }
+            small = None if bound.join is None else bound.join.begun(Batch(1, start))
+        finally:
+            joins.give_back(bound)
+        most = question.request.max_rows
+        if small is None or (most is not None and small[0].size > most):
+            if SMALL_JOIN.is_ready:
+                self.left -= 1
+            return None
+        rows, depth = small
+        if not rows.size:
+            return Batch(0, {name: np.empty(0, np.int64) for name in plan.answer})
+        if depth < len(plan.levels):
+            self.left -= 1
+            return None
+        rows = rows.only(self.kept)
+        held = rows.nbytes
+        cancel.budget.take(held + (held + DISTINCT_BYTES * rows.size if plan.distinct else 0))
+        return rows.distinct(cancel.check) if plan.distinct else rows
+
+    def result(self, question: Question, rows: Batch, run: QueryRun, started: float) -> Result:
+        find = self.plan.query.find
+        codes = [rows.columns[name] for _, name in self.shown]
+        columns = tuple(
+            ResultColumn(label, type_of(column)) for (label, _), column in zip(self.shown, codes, strict=True)
+        )
+        shape, elapsed = "maps" if find.keys else find.shape, (time.perf_counter() - started) * 1000
+        t, cancel = question.snapshot.t, run.cancel
+        result = Result(columns, codes, run.values, rows.size, shape, find.keys, t, "LOCAL", elapsed)
+        result.question = question
+        result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
+        return result
+
+
+def state_of(snapshot: Snapshot) -> Hashable:
+    return snapshot.statistics_epoch, snapshot.schema.key, snapshot.is_history

@@ -1,0 +1,209 @@
+"""Questions of known texts, run by what was kept of them and written from codes, answer what any way answers, byte
+for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.engine import QueryEngine
+from adalog.executor.kernels.loading import SMALL_JOIN
+from adalog.executor.plain_run import PlainRun
+from adalog.executor.question.plain_questions import PlainText
+from adalog.gateway.settings.config import Settings
+from adalog.schema.writing.rows import Page
+from tests.gateway.support import Gateway, gateway
+
+DECLARED = """
+[{:db/ident :x/name :db/valueType :db.type/string :db/cardinality :db.cardinality/one
+  :db/unique :db.unique/identity}
+ {:db/ident :x/tags :db/valueType :db.type/string :db/cardinality :db.cardinality/many}
+ {:db/ident :x/number :db/valueType :db.type/long :db/cardinality :db.cardinality/many}
+ {:db/ident :x/double :db/valueType :db.type/double :db/cardinality :db.cardinality/one}
+ {:db/ident :x/kind :db/valueType :db.type/keyword :db/cardinality :db.cardinality/one}
+ {:db/ident :x/at :db/valueType :db.type/instant :db/cardinality :db.cardinality/one}
+ {:db/ident :x/yes :db/valueType :db.type/boolean :db/cardinality :db.cardinality/one}
+ {:db/ident :x/amount :db/valueType :db.type/bigdec :db/cardinality :db.cardinality/one}
+ {:db/ident :x/any :db/cardinality :db.cardinality/many}
+ {:db/ident :x/many :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}]
+"""
+LONG = "long " * 400
+DATA = (
+    """[{:db/id "a" :x/name "a" :x/tags ["t" "u" "quote \\" é 日 \\u0001" ""] :x/number [1 9007199254740993 -5]
+         :x/double 2.0 :x/kind :k/v :x/at #inst "2024-05-01T12:00:00.123Z" :x/yes false :x/amount 1.50M
+         :x/any [1 3 2] :x/many ["a" "b" "c"]}
+        {:db/id "b" :x/name "b" :x/tags ["t" \""""
+    + LONG
+    + """"] :x/number [1 2] :x/many ["a" "c"] :x/kind :k/w :x/yes true}
+        {:db/id "c" :x/name "c" :x/tags ["t"] :x/number [2] :x/double -1.5 :x/any [7]}]"""
+)
+LATER = '[[:db/add [:x/name "a"] :x/tags "later"] [:db/retract [:x/name "b"] :x/many [:x/name "c"]]]'
+
+TEXTS = [
+    "[:find ?m ?t :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m] [?d :x/tags ?t]]",
+    "[:find ?t :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/tags ?t]]",
+    "[:find ?e ?v :in $ ?n :where [?e :x/name ?n] [?e :x/any ?v]]",
+    "[:find ?n ?n :in $ ?n :where [?e :x/tags ?n]]",
+    "[:find ?n ?v :in $ ?v :where [?e :x/number ?v] [?e :x/name ?n]]",
+    "[:find ?n ?x :in $ ?v ?t :where [?e :x/number ?v] [?e :x/tags ?t] [?e :x/name ?n] [?e :x/number ?x]]",
+    "[:find ?n :in $ ?v :where [?e :x/double ?v] [?e :x/name ?n]]",
+    """[:find ?n ?at ?y ?a :in $ ?v
+        :where [?e :x/kind ?v] [?e :x/name ?n] [?e :x/at ?at] [?e :x/yes ?y] [?e :x/amount ?a]]""",
+    "[:find ?n :in $ ?v :where [?e :x/yes ?v] [?e :x/name ?n]]",
+    "[:find ?n :in $ ?v :where [?e :x/any ?v] [?e :x/name ?n]]",
+    "[:find ?n :in $ ?v :where [?e :x/tags ?v] [?e :x/any ?v] [?e :x/name ?n]]",
+    "[:find ?n ?v :in $ ?v :where [?e :x/name ?n] (not [?e :x/tags ?v])]",
+    "[:find [?m ...] :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
+    "[:find ?m . :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
+    "[:find ?m :keys m :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
+    "[:find (count ?d) :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d]]",
+    "[:find ?m :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m] :limit 1 :order-by ?m]",
+    "[:find ?m ?s :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m] [(str ?m ?n) ?s]]",
+    """[:find ?m :in $ ?n :where [?e :x/name ?n] (linked ?e ?d) [?d :x/name ?m]
+        :rules [[(linked ?a ?b) [?a :x/many ?b]] [(linked ?a ?b) [?a :x/many ?c] (linked ?c ?b)]]]""",
+    "[:find ?m :in $ ?e :where [?e :x/many ?d] [?d :x/name ?m]]",
+    "[:find ?v :in $ ?a ?n :where [?e :x/name ?n] [?e ?a ?v]]",
+    "[:find ?m :in $ [?n ...] :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
+    "[:find ?m :in $ ?n :where [?e :x/name ?n] [?e :x/nothing ?d] [?d :x/name ?m]]",
+    "[:find (pull ?d [:x/name]) :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d]]",
+]
+JSONS: list[Any] = [
+    *("a", "b", "c", "t", "no", "", ":k/v", "k/v", LONG, "1", "2024-05-01T12:00:00.123Z", "\u0001"),
+    *(1, 2, -5, 0, 9007199254740993, 2**70, 2.0, 1.0, 2.5, -1.5, True, False, None, [], ["a"], [1, 2]),
+    *([":x/name", "a"], {}, {"a": 1}, {"#edn": '"a"'}, {"#edn": ":k/v"}, {"#edn": "("}, {"#kw": ":k/v"}),
+    *({"#inst": "2024-05-01T12:00:00.123Z"}, {"#dec": "1.50"}, {"basis": {"t": 3}}, {"#basis": {"t": 3}}),
+]
+arguments = st.one_of(
+    st.lists(st.sampled_from(JSONS[:3]), min_size=1, max_size=1),
+    st.lists(st.sampled_from(JSONS), min_size=1, max_size=2),
+    st.lists(st.sampled_from(JSONS), max_size=3),
+)
+ASKED = """query ($q: EDN!, $a: [JSON!], $b: BasisInput, $w: EDN, $f: Int, $n: Encoding, $e: Engine) {
+  q(query: $q, args: $a, basis: $b, with: $w, first: $f, encoding: $n, engine: $e) {
+    rows value columns { name type } warnings { code message line column } basisT } }"""
+ROWS = "query ($q: EDN!, $a: [JSON!]) { q(query: $q, args: $a) { rows } }"
+WITH = '[{:x/name "a" :x/tags ["new"]} {:x/name "n" :x/many [[:x/name "a"]]}]'
+TWO_HOPS = TEXTS[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernel() -> None:
+    SMALL_JOIN.load()
+
+
+@pytest.fixture(scope="module")
+def open_gateway() -> Iterator[Gateway]:
+    with gateway(None, DECLARED, DATA, LATER) as opened:
+        for _ in range(3):
+            for text in TEXTS:
+                for one in ("a", 1, 2.0, True, ":k/v"):
+                    opened.post(ROWS, q=text, a=[one])
+        yield opened
+
+
+def both(opened: Gateway, document: str, **variables: Any) -> tuple[bytes, bytes]:
+    """(the answer, the answer with nothing kept of its like)"""
+    first = opened.post(document, **variables).content
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(PlainText, "values", lambda *given: None)
+        patched.setattr(QueryEngine, "_plainly", lambda *given: None)
+        patched.setattr(Page, "_from_codes", lambda *given: None)
+        return first, opened.post(document, **variables).content
+
+
+def rows_by_plain_run(opened: Gateway, text: str, *args: Any) -> tuple[Any, int]:
+    """(the rows, how many runs were plain)"""
+    ran: list[Any] = []
+    original = PlainRun.result
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(PlainRun, "result", lambda *given: ran.append(1) or original(*given))
+        return opened.q(text, *args), len(ran)
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    text=st.sampled_from([*TEXTS, TWO_HOPS, TWO_HOPS]),
+    args=arguments,
+    at=st.sampled_from([None, None, None, {"t": 3}, {"since": 2}, {"history": True}, {"t": 2}]),
+    tried=st.sampled_from([None, None, None, None, WITH]),
+    first=st.sampled_from([None, None, None, 0, 1, 2]),
+    encoding=st.sampled_from([None, None, "PLAIN", "TAGGED", "EDN"]),
+    engine=st.sampled_from([None, None, "LOCAL", "SPARK"]),
+)
+def test_answers_are_those_of_the_usual_way(
+    open_gateway: Gateway,
+    text: str,
+    args: list[Any],
+    at: object,
+    tried: str | None,
+    first: int | None,
+    encoding: str | None,
+    engine: str | None,
+) -> None:
+    more = {"a": args, "b": at, "w": tried, "f": first, "n": encoding, "e": engine}
+    kept, usual = both(open_gateway, ASKED, q=text, **more)
+    assert kept == usual, text
+    kept, usual = both(open_gateway, ROWS, q=text, a=args)
+    assert kept == usual, text
+
+
+def test_a_known_text_with_a_value_of_its_type_is_run_by_what_was_kept(open_gateway: Gateway) -> None:
+    rows, plain = rows_by_plain_run(open_gateway, TWO_HOPS, "a")
+    assert plain == 1
+    assert ["a", "later"] in rows
+    assert rows_by_plain_run(open_gateway, TWO_HOPS, "no") == ([], 1)
+    assert rows_by_plain_run(open_gateway, TEXTS[4], 1)[1] == 1
+    assert rows_by_plain_run(open_gateway, TEXTS[4], 1.0)[1] == 0, "it is converted"
+
+
+def test_a_declaration_under_a_known_text_counts_at_once() -> None:
+    text = "[:find ?n ?v :in $ ?v :where [?e :y/v ?v] [?e :x/name ?n]]"
+    with gateway(None, DECLARED, DATA) as opened:
+        database = opened.database
+        for change in (
+            "[]",
+            "[{:db/ident :y/v :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]",
+            '[{:x/name "a" :y/v "t"}]',
+            "[[:db/add :y/v :db/cardinality :db.cardinality/many]]",
+            '[{:x/name "a" :y/v "u"} {:x/name "b" :y/v "t"}]',
+            "[[:db/add :y/v :db/ident :y/w]]",
+            "[{:db/ident :y/v :db/valueType :db.type/keyword :db/cardinality :db.cardinality/one}]",
+            '[{:x/name "c" :y/v :k/v}]',
+            '[[:db/retractEntity [:x/name "a"]]]',
+        ):
+            database.transact(change)
+            for value in ("t", "u", ":k/v"):
+                for _ in range(3):
+                    kept, usual = both(opened, ASKED, q=text, a=[value])
+                    assert kept == usual, change
+
+
+def test_answers_from_the_cache_are_those_of_the_engine() -> None:
+    with gateway(None, DECLARED, DATA, cache=CacheSettings()) as opened:
+        for text in TEXTS[:6]:
+            for value in ("a", "b", "a", 1, "a", 1):
+                kept, usual = both(opened, ASKED, q=text, a=[value])
+                assert kept == usual, text
+        opened.database.transact(LATER)
+        for value in ("a", "b", "a"):
+            kept, usual = both(opened, ASKED, q=TWO_HOPS, a=[value])
+            assert kept == usual
+
+
+def test_limits_hold_for_known_texts() -> None:
+    with gateway(Settings(data=":memory:", rows=3), DECLARED, DATA) as opened:
+        for _ in range(4):
+            assert len(opened.q(TEXTS[1], "c")) == 0
+        kept, usual = both(opened, ROWS, q=TWO_HOPS, a=["a"])
+        assert kept == usual
+        assert b"LIMIT_EXCEEDED" in kept
+    with gateway(Settings(data=":memory:", result_bytes=20), DECLARED, DATA) as opened:
+        for _ in range(4):
+            kept, usual = both(opened, ROWS, q=TWO_HOPS, a=["a"])
+            assert kept == usual
+            assert b"LIMIT_EXCEEDED" in kept

@@ -26,8 +26,21 @@ def arguments_cost(args: Sequence[Any]) -> float:
 def values_in(args: Sequence[Any], most: int) -> int:
     """The number of values in arguments, those within values and every fifty characters counted; some number above
     `most` where there are more than that."""
-    count = 0
-    left = list(args)
+    if len(args) > most:
+        return len(args)
+    # Most arguments are single values.
+    count, left = 0, []
+    for value in args:
+        if type(value) is GivenArgument:
+            count += 1
+            value = value.value
+        kind = type(value)
+        if kind is str:
+            count += 1 + len(value) // 50
+        elif value is None or kind is int or kind is float or kind is bool:
+            count += 1
+        else:
+            left.append(value)
     while left and count <= most:
         value = left.pop()
         count += 1

@@ -54,7 +54,8 @@ class Turns:
         self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0, name: str | None = None
     ) -> Future[T]:
         """`threaded` as a future."""
-        self.register(cancel)
+        if self._stopped:
+            raise stopping()
         client = ASKING.get()
         if client.meter is None:
             return self._begun(cancel, work, client, cost, name)
@@ -120,6 +121,7 @@ class Turns:
         return done
 
     def _submitted(self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, cost: float) -> Future[T]:
+        self.register(cancel)
         context = tracing.current()
 
         def tidy(cancel: Cancel) -> T:

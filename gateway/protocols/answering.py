@@ -158,7 +158,7 @@ class Answering:
         started = perf_counter()
         given = asked.given(context)
         try:
-            with tracing.span("graphql.execute", _about(asked)):
+            with tracing.span("graphql.execute", _about(asked) if tracing.is_on() else {}):
                 alone = self.operations.alone(given)
                 if alone is not None and asked.writes:
                     answer = await self._unless_cut(alone)

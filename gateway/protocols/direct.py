@@ -216,9 +216,20 @@ class DirectRequests:
         return self._rendered(answer, size)
 
     def _rendered(self, answer: HttpAnswer, size: int) -> tuple[bytes, bytes, bytes]:
-        headers = [b"%b: %b" % each for each in response_headers(answer, size, b"Accept-Encoding")]
-        before = b"\r\n".join([*headers, _SAFE, HEADER + b": "])
-        return _status_line(answer.status), before, b"\r\n\r\n" + b"".join(answer.body)
+        line, media = _status_line(answer.status), answer.media
+        before = _written_headers(answer, size) if answer.extra else _plain_headers(answer.status, media, size)
+        return line, before, b"\r\n\r\n" + b"".join(answer.body)
+
+
+def _written_headers(answer: HttpAnswer, size: int) -> bytes:
+    headers = [b"%b: %b" % each for each in response_headers(answer, size, b"Accept-Encoding")]
+    return b"\r\n".join([*headers, _SAFE, HEADER + b": "])
+
+
+@lru_cache(1_024)
+def _plain_headers(status: int, media: str, size: int) -> bytes:
+    """The headers of an answer that has none of its own."""
+    return _written_headers(HttpAnswer(status, media, [], {}), size)
 
 
 @lru_cache

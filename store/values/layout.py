@@ -84,12 +84,20 @@ def tag_of(code: int) -> int:
     return 0 if LONG_MIN <= code <= LONG_MAX else (code >> TAG_SHIFT) & 0xF
 
 
+# Of so few codes Python's least is found sooner than NumPy's.
+_SHORT: Final = 48
+
+
 def one_tag(codes: NDArray[np.int64]) -> int | None:
     """The tag that all codes have; None if there are several tags, or no codes."""
     if not len(codes):
         return None
     # The codes of a tag lie side by side.
-    least, greatest = tag_of(int(codes.min())), tag_of(int(codes.max()))
+    if len(codes) <= _SHORT:
+        few = codes.tolist()
+        least, greatest = tag_of(min(few)), tag_of(max(few))
+    else:
+        least, greatest = tag_of(int(codes.min())), tag_of(int(codes.max()))
     return least if least == greatest else None
 
 

@@ -92,11 +92,11 @@ class PlainRun:
         if bound is None:
             return None
         try:
-            start = {
-                name: np.array([values.intern(value)], np.int64)
-                for name, value in zip(self.given, question.args, strict=True)
-            }
-            small = None if bound.join is None else bound.join.begun(Batch(1, start))
+            codes, start = question.snapshot.codes, {}
+            for name, value in zip(self.given, question.args, strict=True):
+                code = codes.lookup(value)
+                start[name] = np.array([values.intern(value) if code is None else code], np.int64)
+            small = None if bound.join is None else bound.join.begun(Batch(1, start), counted=False)
         finally:
             joins.give_back(bound)
         most = question.request.max_rows

@@ -51,6 +51,8 @@ Pulled = tuple[list[EdnMap | None], int, Sequence[Diagnostic]]
 
 # Entities whose pull may be brief.
 _FEW_ENTITIES: Final = 8
+# For what is done in no time, and by nobody cancelled.
+_AT_ONCE: Final = Cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ class Pool:
     async def arun(self, request: QueryRequest) -> Result:
         """Runs a query on the pool's threads; cancelling the task stops it, unless others wait for the same."""
         if self.questions.knows(request):
-            question = self.question(request)
+            question = self.question(request, _AT_ONCE)
         else:
             # A long text or long arguments: the event loop has other clients to answer.
             question = await self.threaded(

@@ -92,9 +92,11 @@ class GenericJoin:
         for level, counts in zip(self._bound, self.counts, strict=True):
             level.counts = counts
 
-    def begun(self, batch: Batch) -> tuple[Batch, int] | None:
+    def begun(self, batch: Batch, *, counted: bool = True) -> tuple[Batch, int] | None:
         """As `extended`, from the first batch on, which is checked before."""
-        return None if self._small is None else self._small.extend(self._weighted(batch), -1, self.counts)
+        if self._small is None:
+            return None
+        return self._small.extend(self._weighted(batch), -1, self.counts if counted else None)
 
     def extended(self, batch: Batch, depth: int) -> tuple[Batch, int] | None:
         """(extensions of prefixes, how many levels bind them): of few at once, as far as that goes. What it leaves

@@ -29,7 +29,8 @@ _KEPT: Final = 4_096
 
 
 class BriefTurn:
-    """The turn of work that holds up the thread that asks for it: it has no place to wait in."""
+    """The turn of work that holds up the thread that asks for it: it has no place to wait in. `began`: in seconds
+    of the thread."""
 
     waited: float = 0.0
     lane: str = Lane.LIGHT
@@ -38,7 +39,8 @@ class BriefTurn:
         now = time.monotonic()
         self.look_at = now + _MOST_SECONDS
         # What a thread has computed is dear to ask for, and cannot be more than the time that has passed.
-        self._until = time.thread_time() + _MOST_SECONDS
+        self.began = time.thread_time()
+        self._until = self.began + _MOST_SECONDS
         self._at_last = now + _PATIENCE_SECONDS
 
     def look(self, now: float) -> None:

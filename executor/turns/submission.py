@@ -24,6 +24,37 @@ from adalog.executor.turns.scheduler import Scheduler
 T = TypeVar("T")
 
 
+class Completed(Future[T]):
+    """The future of an outcome that is there already: nobody waits for it, so that it has no lock."""
+
+    def __init__(self, outcome: T) -> None:
+        self._outcome = outcome
+
+    def __repr__(self) -> str:
+        return f"<Completed {type(self._outcome).__name__}>"
+
+    def done(self) -> bool:
+        return True
+
+    def cancel(self) -> bool:
+        return False
+
+    def cancelled(self) -> bool:
+        return False
+
+    def running(self) -> bool:
+        return False
+
+    def result(self, timeout: float | None = None) -> T:
+        return self._outcome
+
+    def exception(self, timeout: float | None = None) -> None:
+        return None
+
+    def add_done_callback(self, fn: Callable[[Future[T]], object]) -> None:
+        fn(self)
+
+
 class Turns:
     """What runs, by its flags. Thread-safe."""
 
@@ -99,17 +130,18 @@ class Turns:
         self, cancel: Cancel, work: Callable[[Cancel], T], client: Client, name: str
     ) -> Future[T] | None:
         """The outcome of brief work on this thread; None where it was not brief, and is to be begun again."""
-        done: Future[T] = Future()
-        cancel.turn = BriefTurn()
-        before, began = RUNNING.set(cancel), time.thread_time()
+        done: Future[T]
+        turn = cancel.turn = BriefTurn()
+        before, began = RUNNING.set(cancel), turn.began
         LOADING.refusal = StartAgain
         try:
-            done.set_result(work(cancel))
+            done = Completed(work(cancel))
         except StartAgain:
             self._brief.gave_up(name)
             return None
         except BaseException as failure:  # noqa: BLE001 - it is the future's
             emptied(failure)
+            done = Future()
             done.set_exception(failure)
         finally:
             LOADING.refusal = None

@@ -54,7 +54,8 @@ async def read_given(
         name = "" if parts is None else question("q", *parts, describe_arguments(arguments))
         return _Asked(arguments, name)
 
-    if few((args or (), args_edn or (), parts or ()), INLINE_VALUES):
+    is_one_list = args_edn is None and parts is None
+    if few(args or () if is_one_list else (args or (), args_edn or (), parts or ()), INLINE_VALUES):
         found = read(within)
     else:
         cost = 0.0 if few((args or (), args_edn or ()), _HEAVY_VALUES) else math.inf

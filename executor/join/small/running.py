@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from adalog.executor.join.batch import Batch
+from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.level import Level, LevelCounts
 from adalog.executor.join.small.program import Program, program_of
@@ -36,9 +36,9 @@ class SmallJoin:
         self._programs: dict[_Shape, Program | None] = {}
         self._seen: set[_Shape] = set()
 
-    def extend(self, batch: Batch, depth: int, counts: Sequence[LevelCounts]) -> tuple[Batch, int] | None:
+    def extend(self, batch: Batch, depth: int, counts: Sequence[LevelCounts] | None) -> tuple[Batch, int] | None:
         """(extensions of a batch, how many of its levels bind them), from the level `depth` on; -1: what is bound
-        already is checked first. None where nothing was done."""
+        already is checked first. counts: of all levels; None: nothing is counted. None where nothing was done."""
         n = batch.size
         if not 0 < n <= _MOST_PREFIXES:
             return None
@@ -53,7 +53,7 @@ class SmallJoin:
         if not SMALL_JOIN.is_ready:
             SMALL_JOIN.ask()
             return None
-        began = time.perf_counter()
+        began = 0.0 if counts is None else time.perf_counter()
         numbers, held = program.numbers, []
         for word, placed in program.places:
             found = placed()
@@ -70,21 +70,12 @@ class SmallJoin:
         rows = extend(
             MEMORY, numbers, program.records, frames, n, own.scratch, own.scratch_place, own.state, report, SEED
         )
-        done, side, *figures = report[: REPORT + LEVEL * program.records].tolist()
+        done, side = report[:2].tolist()
         if not done:
             return None
         first = max(depth, 0) - program.checks_first
-        seconds = (time.perf_counter() - began) / done
-        for record in range(program.checks_first, done):
-            count = counts[first + record]
-            prefixes, candidates, left, skipped = figures[LEVEL * record : LEVEL * record + LEVEL]
-            count.prefixes += prefixes
-            count.candidates += candidates
-            count.rows += left
-            count.skipped += skipped
-            count.seconds += seconds
-            if not left:
-                break
+        if counts is not None:
+            _count(counts, report, program, range(program.checks_first, done), first, time.perf_counter() - began)
         here = frames[side]
         columns = {name: here[slot, :rows].copy() for name, slot in program.names[done]}
         return Batch(rows, columns, None if weight is None else here[SLOTS - 1, :rows].copy()), first + done
@@ -100,3 +91,21 @@ class SmallJoin:
         depth, weighted, names = shape
         levels = self._levels[max(depth, 0) :]
         return program_of(self._body, levels, names, starts=depth < 0, weighted=weighted)
+
+
+def _count(
+    counts: Sequence[LevelCounts], report: Column, program: Program, records: range, first: int, seconds: float
+) -> None:
+    """Adds what the kernel reports of some records to the counts of their levels, from number `first` on."""
+    figures = report[REPORT : REPORT + LEVEL * program.records].tolist()
+    seconds /= records.stop
+    for record in records:
+        count = counts[first + record]
+        prefixes, candidates, left, skipped = figures[LEVEL * record : LEVEL * record + LEVEL]
+        count.prefixes += prefixes
+        count.candidates += candidates
+        count.rows += left
+        count.skipped += skipped
+        count.seconds += seconds
+        if not left:
+            break

@@ -37,7 +37,7 @@ from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
 from adalog.executor.join.batch import Column
 from adalog.executor.permissions.rewriting import rewritten
-from adalog.executor.plain_run import PLAIN_BYTES, PlainRun
+from adalog.executor.plain_run import PlainRuns
 from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import FindPulls, pattern_of
 from adalog.executor.pull.puller import Puller
@@ -105,8 +105,7 @@ class QueryEngine:
         # By their texts, each with whether there are queries in it.
         self._patterns: LruCache[str, tuple[PullPattern, bool]] = LruCache(plan_bytes // 16)
         self._prepared: LruCache[str, PreparedPattern] = LruCache(plan_bytes // 32)
-        # By the texts of questions.
-        self._plain: LruCache[str, PlainRun] = LruCache(plan_bytes // 32)
+        self._plain = PlainRuns(plan_bytes // 32)
         self.prediction = Prediction(means.threads)
 
     def run(self, question: Question, cancel: Cancel) -> Result:
@@ -381,8 +380,8 @@ class QueryEngine:
     def _plainly(self, question: Question, cancel: Cancel) -> Result | None:
         """The answer of a plain question whose like was run before; None where it is to be run as any other. Raises
         as `run`."""
-        known, request, slow = self._plain.get(question.text), question.request, self.means.slow
-        if known is None or not known.suits(question) or request.engine == "SPARK" or tracing.is_on():
+        known, slow = self._plain.of(question), self.means.slow
+        if known is None or tracing.is_on():
             return None
         started, work = time.perf_counter(), known.work
         if self.means.spark is not None and self.prediction.small(work) is None:
@@ -470,15 +469,8 @@ class QueryEngine:
             raise
         self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited), ran.tasks)
         if place is Place.LOCAL and question.is_plain and not late:
-            self._keep_plain(question, plan, work)
+            self._plain.keep(question, plan, work)
         return _Ran(plan, place, reason, values, ran, started, late)
-
-    def _keep_plain(self, question: Question, plan: Plan, work: EstimatedWork) -> None:
-        known = self._plain.get(question.text)
-        if known is None or known.plan is not plan:
-            plain = PlainRun.of(question, plan, work)
-            if plain is not None:
-                self._plain.put(question.text, plain, PLAIN_BYTES + len(question.text))
 
     def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
         request = question.request

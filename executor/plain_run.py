@@ -16,6 +16,7 @@ import numpy as np
 from adalog.datalog.ast import FindVar
 from adalog.executor.answer.result import Result, ResultColumn
 from adalog.executor.answer.types import type_of
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.local import DISTINCT_BYTES
@@ -26,7 +27,7 @@ from adalog.executor.question.question import Question
 from adalog.planner.model.plan import Options, Plan
 from adalog.store.snapshot.snapshot import Snapshot
 
-PLAIN_BYTES: Final = 2_000
+_PLAIN_BYTES: Final = 2_000
 # Runs that came to nothing after which a plan is not tried again.
 _PATIENCE: Final = 4
 
@@ -52,8 +53,7 @@ class PlainRun:
         given = tuple(each.binding.target.name for each in query.inputs[1:])  # type: ignore[union-attr]
         shown = [(each.label, each.var.name) for each in find.elements if isinstance(each, FindVar)]
         if (
-            not question.is_plain
-            or (plan.options is not options and plan.options != options)
+            plan.options != options
             or len(shown) < len(find.columns)
             or len(shown) < len(find.elements)
             or query.with_
@@ -80,6 +80,7 @@ class PlainRun:
         return (
             self.left > 0
             and not request.ordered
+            and request.engine != "SPARK"
             and type(question.snapshot) is Snapshot
             and self.state == state_of(question.snapshot)
             and (self.options is request.options or self.options == request.options)
@@ -127,6 +128,26 @@ class PlainRun:
         result.question = question
         result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
         return result
+
+
+class PlainRuns:
+    """What is known of plain questions, by their texts. Thread-safe; bounded by bytes."""
+
+    def __init__(self, nbytes: int) -> None:
+        self._known: LruCache[str, PlainRun] = LruCache(nbytes)
+
+    def of(self, question: Question) -> PlainRun | None:
+        """What runs a plain question; None where it is run as any question is."""
+        known = self._known.get(question.text)
+        return known if known is not None and known.suits(question) else None
+
+    def keep(self, question: Question, plan: Plan, work: EstimatedWork) -> None:
+        """Takes in the plan with which a plain question was run."""
+        known = self._known.get(question.text)
+        if known is None or known.plan is not plan:
+            plain = PlainRun.of(question, plan, work)
+            if plain is not None:
+                self._known.put(question.text, plain, _PLAIN_BYTES + len(question.text))
 
 
 def state_of(snapshot: Snapshot) -> Hashable:

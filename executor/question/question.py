@@ -160,6 +160,8 @@ class Questions:
                 if args is not None:
                     due = _due(request, plain.outline.query, arrived, cancel)
                     own = {plain.source: now}
+                    if self.strict:
+                        check_symbols(plain.outline, own)
                     return Question(
                         request, None, plain.outline, args, own, now, (), started, due, cost, is_plain=True
                     )

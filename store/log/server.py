@@ -22,13 +22,14 @@ from psycopg import conninfo, errors, pq
 
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, limit_exceeded, unavailable
 from adalog.store.files.folder import as_libpq
-from adalog.store.files.formats import check_not_outgrown
+from adalog.store.log import server_statements as statements
 from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, KeyMemory, LogEntry, UsedKey, now_ms
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError, UnusableError
 from adalog.store.log.reader import PAGE, UNSEALED_ROW
 from adalog.store.log.server_connection import SILENT_SECONDS, BoundedConnection, SilentError
 from adalog.store.log.server_faults import ServerErrorLog, is_lasting, reason, said
+from adalog.store.log.server_statements import results
 from adalog.store.values.dictionary import SECRET_BYTES
 
 _LOGGER: Final = logging.getLogger("adalog.store")
@@ -55,7 +56,6 @@ _SESSION: Final = (
     "SET statement_timeout = 0; SET client_encoding = 'UTF8'; "
     f"SET lock_timeout = '{_LOCK_SECONDS}s'; SET idle_in_transaction_session_timeout = '{_IDLE_SECONDS}s'"
 ).encode()
-_TURN: Final = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {tables.TURN}; ".encode()
 _POOL: Final = 5
 # Of the payloads of one append: a message of the protocol has less than a gigabyte, and these are written in
 # hexadecimals.
@@ -65,7 +65,7 @@ _BYTES_A_SECOND: Final = 10_000_000
 # Forgetting old keys is no hurry.
 _FORGET_SECONDS: Final = 1.0
 _SECRET: Final = "gateways"
-_Rows = list[tuple[Any, ...]]
+_Results = list[pq.abc.PGresult]
 
 
 def shown_address(location: str) -> str:
@@ -135,6 +135,8 @@ class ServerLog(Log):
         self._writing: BoundedConnection | None = None
         self._alive = _Alive()
         self._told = ServerErrorLog()
+        # Which a connection of turns prepares.
+        self._statements = statements.TO_READ if only_reads else statements.TO_WRITE
         self._forgot = 0.0
         engine = sa.create_engine(
             "postgresql+psycopg://",
@@ -224,35 +226,19 @@ class ServerLog(Log):
     ) -> tuple[BoundedConnection, list[LogEntry], dict[str, tuple[int, UsedKey]]]:
         """Takes the turn. Nothing has happened where that fails."""
 
-        def ask(connection: psycopg.Connection[Any]) -> list[_Rows]:
-            with connection.cursor() as cursor:
-                cursor.execute(_TURN + self._reading() + self._finding(connection, keys), prepare=False)
-                return list(_results(cursor))
+        def ask(connection: BoundedConnection) -> _Results:
+            parts = [statements.BEGIN, statements.reading(self.t)]
+            if keys:
+                parts.append(statements.finding(connection, keys, self._oldest(self.t)))
+            return results(connection, b"; ".join(parts))
 
-        connection, found = self._asked(ask)
-        version, known, rows, *uses = found[2:]
+        connection, (_, _, version, known, rows, *uses) = self._asked(ask)
         try:
-            missed = self._after_known(version, known, rows)
+            missed = self._verified(*statements.found_log(version, known, rows))
         except AdalogError:
             self._give_back(connection)
             raise
-        return connection, missed, {key: (t, UsedKey(key, digest)) for t, key, digest in (uses[0] if uses else ())}
-
-    def _reading(self) -> bytes:
-        """Reads the log's format, the checksum of the last entry known here, and the entries after it."""
-        return tables.NEWEST_VERSION.encode() + (
-            b"; SELECT checksum FROM transactions WHERE t = %d; "
-            b"SELECT t, instant, idempotency_key, payload, checksum, seal FROM transactions WHERE t > %d "
-            b"ORDER BY t LIMIT %d"
-        ) % (self.t, self.t, PAGE)
-
-    def _finding(self, connection: psycopg.Connection[Any], keys: Sequence[str]) -> bytes:
-        if not keys:
-            return b""
-        oldest, quote = self._oldest(self.t), pq.Escaping(connection.pgconn).escape_literal
-        listed = b", ".join(bytes(quote(key.encode())) for key in keys)
-        query = b"; SELECT t, key, digest FROM idempotency_keys WHERE key IN (%s) AND t > %d AND at > %d"
-        return query % (listed, oldest["last_t"], oldest["last_at"])
+        return connection, missed, statements.found_uses(uses[0]) if uses else {}
 
     def _commit(self, connection: BoundedConnection, entries: Sequence[LogEntry]) -> None:
         """One message, so that a gateway that pauses delays no other."""
@@ -268,9 +254,7 @@ class ServerLog(Log):
         message = b"; ".join(self._inserts(connection, entries, (seals, checksums), number))
         connection.seconds = SILENT_SECONDS + size / _BYTES_A_SECOND
         try:
-            with connection.cursor() as cursor:
-                cursor.execute(message, prepare=False)
-                *_, ended = (cursor.statusmessage for _ in _results(cursor))
+            ended = results(connection, message)[-1].command_status
         except psycopg.Error as error:
             certain = not connection.closed and connection.info.transaction_status != pq.TransactionStatus.UNKNOWN
             self._give_back(connection)
@@ -281,7 +265,7 @@ class ServerLog(Log):
                 raise OvertakenError from error
             self.failures["not_applied"] += 1
             raise self._refused(error) from error
-        if ended != "COMMIT":
+        if ended != b"COMMIT":
             raise OvertakenError
         self._appended(entries, checksums)
 
@@ -293,32 +277,14 @@ class ServerLog(Log):
         number: int,
     ) -> Iterator[bytes]:
         """chain: the entries' seals and checksums."""
-        quote, now = pq.Escaping(connection.pgconn).escape_literal, now_ms()
-        rows = (
-            b"(%d, %d, '\\x%s', %d, %d, '\\x%s')"
-            % (*(each.t, each.instant, each.payload.hex().encode(), checksum, number), seal.hex().encode())
-            for each, seal, checksum in zip(entries, *chain, strict=True)
-        )
-        yield b"INSERT INTO transactions (t, instant, payload, checksum, append, seal) VALUES " + b", ".join(rows)
+        yield from statements.appending(entries, *chain, number)
         used = [(entry.t, entry.used) for entry in entries if entry.used is not None]
         if used:
             if time.monotonic() > self._forgot + _FORGET_SECONDS:
                 self._forgot = time.monotonic()
-                oldest = self._oldest(entries[-1].t)
-                yield (
-                    b"DELETE FROM idempotency_keys WHERE t IN (SELECT t FROM idempotency_keys WHERE t <= %d "
-                    b"OR at <= %d LIMIT 1000)" % (oldest["last_t"], oldest["last_at"])
-                )
-            keys = (
-                b"(%d, %s, %s, %d)"
-                % (t, quote(key.encode()), b"NULL" if digest is None else quote(digest.encode()), now)
-                for t, (key, digest) in used
-            )
-            yield (
-                b"INSERT INTO idempotency_keys (t, key, digest, at) VALUES %s ON CONFLICT (key) DO UPDATE "
-                b"SET t = excluded.t, digest = excluded.digest, at = excluded.at" % b", ".join(keys)
-            )
-        yield b"SELECT pg_notify('adalog_' || 'transactions'::regclass::oid, '%s')" % self._own.encode()
+                yield statements.forgetting(self._oldest(entries[-1].t))
+            yield statements.using(connection, used, now_ms())
+        yield statements.notifying(self._own)
         yield b"COMMIT"
 
     def _give_back(self, connection: psycopg.Connection[Any]) -> None:
@@ -330,9 +296,7 @@ class ServerLog(Log):
                 return
         connection.close()
 
-    def _asked(
-        self, ask: Callable[[psycopg.Connection[Any]], list[_Rows]]
-    ) -> tuple[BoundedConnection, list[_Rows]]:
+    def _asked(self, ask: Callable[[BoundedConnection], _Results]) -> tuple[BoundedConnection, _Results]:
         """The connection of turns, with what it is asked: a new one where the old one is dead."""
         connection = self._writing
         if connection is not None and not connection.closed:
@@ -344,7 +308,13 @@ class ServerLog(Log):
                 # One that is silent does not let anybody else in either.
                 if was_open or isinstance(error, SilentError):
                     raise
-        connection = self._writing = self._connect()
+        connection = self._connect()
+        try:
+            results(connection, self._statements)
+        except BaseException:
+            connection.close()
+            raise
+        self._writing = connection
         try:
             return connection, ask(connection)
         except psycopg.Error:
@@ -352,14 +322,11 @@ class ServerLog(Log):
             raise
 
     def missed(self) -> Sequence[LogEntry]:
-        def ask(connection: psycopg.Connection[Any]) -> list[_Rows]:
-            assert isinstance(connection, BoundedConnection)
+        def ask(connection: BoundedConnection) -> _Results:
             before = connection.seconds, connection.gives_up
             self._reads_on(connection)
             try:
-                with connection.cursor() as cursor:
-                    cursor.execute(self._reading(), prepare=False)
-                    return list(_results(cursor))
+                return results(connection, statements.reading(self.t))
             finally:
                 connection.seconds, connection.gives_up = before
 
@@ -367,13 +334,7 @@ class ServerLog(Log):
             _, (version, known, rows) = self._asked(ask)
         except psycopg.Error as error:
             raise self._unread(error) from error
-        return self._after_known(version, known, rows)
-
-    def _after_known(self, version: _Rows, known: _Rows, rows: _Rows) -> list[LogEntry]:
-        """The entries that `_reading` found. Raises NewerFormat, and as `_verified`."""
-        if version:
-            check_not_outgrown(*version[0])
-        return self._verified(known[0][0] if known else None, rows)
+        return self._verified(*statements.found_log(version, known, rows))
 
     def settle(self, t: int) -> list[LogEntry]:
         # While this gateway has the turn, no commit of an earlier turn is under way.
@@ -526,13 +487,6 @@ def _check_durable(connection: psycopg.Connection[Any]) -> None:
 
 
 _warned: Final[list[bool]] = []
-
-
-def _results(cursor: psycopg.Cursor[Any]) -> Iterator[_Rows]:
-    going_on: bool | None = True
-    while going_on:
-        yield [] if cursor.description is None else cursor.fetchall()
-        going_on = cursor.nextset()
 
 
 def _unheard(error: psycopg.Error) -> AdalogError:

@@ -19,7 +19,7 @@ from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
-from adalog.store.log import server, tables
+from adalog.store.log import server, server_statements, tables
 from adalog.store.log.server import ServerLog
 from adalog.store.log.server_connection import BoundedConnection
 from adalog.store.values.datom import TxReport
@@ -102,20 +102,19 @@ def in_the_turn(log: ServerLog, monkeypatch: pytest.MonkeyPatch, fail: Step) -> 
 
 
 def after_the_commit(log: ServerLog, monkeypatch: pytest.MonkeyPatch, fail: Step) -> None:
-    results = server._results
+    results = server_statements.results
 
-    def failing(cursor: psycopg.Cursor[Any]) -> Iterator[Any]:
-        found = list(results(cursor))
-        if cursor.statusmessage != "COMMIT":
-            yield from found
-            return
+    def failing(connection: BoundedConnection, message: bytes) -> Any:
+        found = results(connection, message)
+        if found[-1].command_status != b"COMMIT":
+            return found
         # The server has done it, and its answer is lost.
         monkeypatch.undo()
         fail()
-        cursor.connection.close()
+        connection.close()
         raise psycopg.OperationalError("the connection is lost")
 
-    monkeypatch.setattr(server, "_results", failing)
+    monkeypatch.setattr(server, "results", failing)
 
 
 STEPS = [before_the_turn, in_the_turn, after_the_commit]

@@ -65,6 +65,8 @@ _BYTES_A_SECOND: Final = 10_000_000
 # Forgetting old keys is no hurry.
 _FORGET_SECONDS: Final = 1.0
 _SECRET: Final = "gateways"
+# What prepared statements fail with that are gone, or whose columns have other types now.
+_STALE: Final = (errors.InvalidSqlStatementName, errors.FeatureNotSupported)
 _Results = list[pq.abc.PGresult]
 
 
@@ -305,8 +307,10 @@ class ServerLog(Log):
             except psycopg.Error as error:
                 was_open = not connection.closed
                 self._give_back(connection)
+                if isinstance(error, _STALE):
+                    connection.close()
                 # One that is silent does not let anybody else in either.
-                if was_open or isinstance(error, SilentError):
+                elif was_open or isinstance(error, SilentError):
                     raise
         connection = self._connect()
         try:

@@ -136,6 +136,19 @@ def test_statements_live_on_when_tables_change(log: ServerLog, address: str, pos
         assert (oid,) in locks
 
 
+@pytest.mark.parametrize("change", ["DEALLOCATE ALL", "ALTER TABLE transactions ALTER instant TYPE numeric"])
+def test_statements_that_do_not_hold_any_more_are_prepared_anew(log: ServerLog, change: str) -> None:
+    append(log, [LogEntry(1, 1, None, b"x")])
+    session = log._writing
+    assert session is not None
+    session.execute(change.encode())
+    append(log, [LogEntry(2, 2, None, b"x", UsedKey("k", None))])
+    assert log._writing is not session
+    assert session.closed
+    assert log.failures == {"not_applied": 0, "unknown": 0}
+    assert [entry.t for entry, _ in log._checked(0, 9, 0)] == [1, 2]
+
+
 def test_a_connection_that_could_not_prepare_is_not_kept(
     log: ServerLog, address: str, postgres: PostgresServer
 ) -> None:

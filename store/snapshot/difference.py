@@ -18,6 +18,9 @@ from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import EMPTY, distinct
 from adalog.store.values.arrays import Int64s
 
+# So many events are settled by plain Python, which takes less than the fixed cost of sorting arrays.
+_FEW: Final = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Difference:
@@ -70,6 +73,28 @@ def _settled(events: Columns) -> Difference:
         pairs, nothing = (events.e, events.v), (events.e[:0], events.v[:0])
         asserted = len(events) > 0 and bool(events.added[0])
         return Difference(pairs, nothing) if asserted else Difference(nothing, pairs)
+    if len(events) <= _FEW:
+        return _settled_few(events)
+    return _settled_many(events)
+
+
+def _settled_few(events: Columns) -> Difference:
+    columns = (column.tolist() for column in (events.e, events.v, events.t, events.added))
+    spans: dict[tuple[int, int], tuple[bool, bool]] = {}
+    for e, v, _, added in sorted(zip(*columns, strict=True)):
+        spans[e, v] = spans.get((e, v), (added,))[0], added
+    came = [pair for pair, span in spans.items() if span == (True, True)]
+    went = [pair for pair, span in spans.items() if span == (False, False)]
+    return Difference(_columns_of(came), _columns_of(went))
+
+
+def _columns_of(pairs: list[tuple[int, int]]) -> tuple[Int64s, Int64s]:
+    if not pairs:
+        return EMPTY.values, EMPTY.values
+    return np.array([e for e, _ in pairs], np.int64), np.array([v for _, v in pairs], np.int64)
+
+
+def _settled_many(events: Columns) -> Difference:
     order = np.lexsort((events.added, events.t, events.v, events.e))
     e, v, added = events.e[order], events.v[order], events.added[order]
     first = run_starts(e, v)

@@ -1,0 +1,81 @@
+"""The short paths of few events against the general ones: what they come to, and the trie after them."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adalog.store.snapshot.difference import Difference, _settled_few, _settled_many
+from adalog.store.tries.columns import Columns
+from adalog.store.tries.signed import pushed
+from adalog.store.tries.trie import Csr, Trie
+
+Pair = tuple[int, int]
+
+pairs = st.tuples(st.integers(-2, 3), st.integers(-2, 3))
+held = st.frozensets(pairs, max_size=12)
+
+
+def sides(found: Difference) -> list[list[list[int]]]:
+    assert all(column.dtype == np.int64 for side in (found.added, found.removed) for column in side)
+    return [[column.tolist() for column in side] for side in (found.added, found.removed)]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    held,
+    st.lists(st.tuples(pairs, st.booleans()), min_size=1, max_size=8),
+    st.randoms(use_true_random=False),
+)
+def test_few_events_are_settled_as_many_are(
+    base: frozenset[Pair], steps: list[tuple[Pair, bool]], random: Random
+) -> None:
+    """Each event toggles its pair. Within one transaction a retraction comes before an assertion."""
+    now, rows, t = set(base), [], 1
+    for pair, same in steps:
+        added = pair not in now
+        # A retraction after an assertion of the same pair is of a later transaction.
+        t += not (same and added)
+        now ^= {pair}
+        rows.append((*pair, t, added))
+    random.shuffle(rows)
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    events = Columns(*(table[:, place].copy() for place in range(3)), table[:, 3].astype(np.bool_))
+    few = sides(_settled_few(events))
+    assert few == sides(_settled_many(events))
+    came, went = (list(zip(*side, strict=True)) for side in few)
+    assert came == sorted(now - base)
+    assert went == sorted(base - now)
+
+
+@settings(max_examples=400, deadline=None)
+@given(held, st.lists(st.tuples(pairs, pairs, st.booleans()), max_size=12))
+def test_two_events_make_the_trie_that_many_make(
+    base: frozenset[Pair], steps: list[tuple[Pair, Pair, bool]]
+) -> None:
+    table = np.array(sorted(base), np.int64).reshape(-1, 2)
+    short = general = Trie(Csr.from_sorted(table[:, 0].copy(), table[:, 1].copy()))
+    now = set(base)
+    for first, other, again in steps:
+        second, added = first if again else other, []
+        for pair in (first, second):
+            added.append(pair not in now)
+            now ^= {pair}
+        events = np.array([first, second], np.int64)
+        columns = events[:, 0].copy(), events[:, 1].copy(), np.array(added)
+        before, short = short, short.advanced(*columns)
+        assert (short is before) is (first == second)
+        fresh, size = general.difference(*columns)
+        general = Trie(general.base, pushed(fresh, general.levels), size) if len(fresh) else general
+        assert (short.pairs, short.rows) == (general.pairs, general.rows) == (len(now), len({k for k, _ in now}))
+        assert short.size.longest >= general.size.longest
+        assert [each.tolist() for each in short.merged.pairs()] == [
+            each.tolist() for each in general.merged.pairs()
+        ]
+        assert len(short.levels) == len(general.levels)
+        for one, two in zip(short.levels, general.levels, strict=True):
+            for name in ("keys", "offsets", "values", "added", "counts"):
+                assert getattr(one, name).tolist() == getattr(two, name).tolist()

@@ -356,6 +356,19 @@ def order_among(value: Value) -> Any | None:
     return None if name in _WITHOUT_ORDER or name in ("tuple", "list") else _ORDERS[name](value)
 
 
+NUMBER: Final = "number"
+"""What `order_key` calls all types of numbers together."""
+
+
+def order_key(value: Value) -> tuple[str, Any] | None:
+    """(what a value has an order with, a key in that order), or None for what has none."""
+    name = type_name(value)
+    if name in NUMERIC:
+        return None if value != value else (NUMBER, value)
+    key = order_among(value)
+    return None if key is None else (name, key)
+
+
 def _sign(left: Any, right: Any) -> int:
     return int(left > right) - int(left < right)
 

@@ -15,6 +15,8 @@ from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
 from adalog.store.files.segment import Segment
 from adalog.store.tries import fold_pieces
 from adalog.store.tries.fold_pieces import FoldTarget, Pair
+from adalog.store.tries.value_index import may_have_index
+from adalog.store.values.layout import tag_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,24 @@ def fold(runner: TaskRunner, job: FoldJob) -> Segment:
     forward, backward = fold_pieces.sampled(job.relation, job.events, size)
     tasks = [_Task(False, *each) for each in fold_pieces.ranges_of([forward], size)]
     tasks += [_Task(True, *each) for each in fold_pieces.ranges_of([backward], size)]
-    # A fold looks at no value, only at codes.
-    shipped = shipped_in(Path(job.fold.folder) / "database", replace(job.manifest, blocks={}, young={}))
+    # A fold looks at no value, only at codes, but for the index of values.
+    manifest, tags = job.manifest, _tags(job)
+    blocks = {tag: own for tag, own in manifest.blocks.items() if tag in tags}
+    young = {tag: own for tag, own in manifest.young.items() if tag in tags}
+    shipped = shipped_in(Path(job.fold.folder) / "database", replace(manifest, blocks=blocks, young=young))
     pieces = runner.each("folding", partial(_piece, job.fold, shipped), tasks)
     last = max(job.relation.last, int(job.events.t.max(initial=0)))
     forwards = sum(not task.inverse for task in tasks)
-    [made] = runner.each("joining", partial(_joined, job.fold, last), [(pieces[:forwards], pieces[forwards:])])
+    [made] = runner.each(
+        "joining", partial(_joined, job.fold, shipped, last), [(pieces[:forwards], pieces[forwards:])]
+    )
     return made
+
+
+def _tags(job: FoldJob) -> set[int]:
+    """The tag of an attribute's values, if they may have an index."""
+    keys = job.relation.base.ve.keys
+    return {tag_of(int(keys[0]))} if may_have_index(keys[:1], keys[-1:], len(keys)) else set()
 
 
 def folding_on(session: Session) -> Elsewhere:
@@ -51,5 +64,7 @@ def _piece(fold: FoldTarget, database: ShippedSnapshot, task: _Task) -> Segment:
     return write(fold, relation, events, task.low, task.high, name)
 
 
-def _joined(fold: FoldTarget, last: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]) -> Segment:
-    return fold_pieces.join_pieces(fold, *pieces, last)
+def _joined(
+    fold: FoldTarget, database: ShippedSnapshot, last: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]
+) -> Segment:
+    return fold_pieces.join_pieces(fold, *pieces, last, lambda: database.open().codes)

@@ -26,6 +26,7 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.extenders.comparisons import ComparisonExtender, EqualityExtender
 from adalog.executor.extenders.database_access import SnapshotAccess
 from adalog.executor.extenders.functions import FilterExtender, FunctionExtender, UnnestExtender
+from adalog.executor.extenders.indexed_values import PrefixExtender, is_prefix
 from adalog.executor.extenders.optional_values import OptionalExtender
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import DEAD, HOLDS, Bound, Patterns, rows_extender
@@ -252,6 +253,8 @@ class Binding:
             return FilterExtender(call, self.rank).intersect(Batch(1, {}), START).size == 1
         if isinstance(call, Call) and node.name in NARROWING and len(call.arguments) == 2:
             return ComparisonExtender(call, self.rank)
+        if isinstance(call, Call) and not node.after and is_prefix(call):
+            return PrefixExtender(call, self.rank)
         return FilterExtender(call, self.rank, after=node.after)
 
     def _equality(self, terms: tuple[logical.Term, logical.Term], *, nil_fits: bool) -> EqualityExtender:

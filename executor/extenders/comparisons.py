@@ -14,6 +14,7 @@ import numpy as np
 
 from adalog.executor.expressions.calls import Call
 from adalog.executor.extenders.functions import FilterExtender
+from adalog.executor.extenders.indexed_values import SliceCheck
 from adalog.executor.extenders.same_numbers import same_in
 from adalog.executor.extenders.value_order import Places, ValueOrder, order_of
 from adalog.executor.join.batch import Batch, Column, Mask
@@ -21,6 +22,8 @@ from adalog.executor.join.protocol import AtLevel, level_of
 from adalog.executor.join.ranges import RangeExtender, Ranges
 from adalog.executor.join.shortcuts.narrowing import Narrowing, Within
 from adalog.executor.join.small.parts import Encoded, Part, Slots
+from adalog.store.tries.value_index import IndexedValues
+from adalog.store.values.codes import Scratch
 from adalog.store.values.layout import NIL, TAG_BOOLEAN, code_of
 
 # No value has it.
@@ -73,7 +76,7 @@ class EqualityExtender(AtLevel, RangeExtender, Encoded):
         return same if self.nil_fits else same & (left != NIL)
 
 
-class ComparisonExtender(FilterExtender, Narrowing):
+class ComparisonExtender(FilterExtender, SliceCheck, Narrowing):
     """`[(< ?a ?b)]` and its like, `[(== ?a ?b)]`: of a column of candidates a range in the order of values."""
 
     def __init__(self, call: Call, rank: dict[str, int]) -> None:
@@ -86,6 +89,21 @@ class ComparisonExtender(FilterExtender, Narrowing):
         self._other = left if self._turned else right
         self._name = _TURNED[call.name] if self._turned else call.name
         self.can_narrow = left != right and self.level in (left, right)
+
+    @property
+    def values(self) -> Scratch:  # type: ignore[override]
+        return self._running.run.values
+
+    def is_one(self, batch: Batch, variable: str) -> bool:
+        other = self._other
+        if not self.can_narrow or self._name == "==":
+            return False
+        return isinstance(other, int) or (batch.size == 1 and other in batch.columns)
+
+    def slice_of(self, batch: Batch, indexed: IndexedValues) -> tuple[int, int]:
+        other = self._other
+        code = other if isinstance(other, int) else int(batch.columns[other][0])
+        return indexed.compared(self._name, self.values.decode(code))
 
     def within(self, batch: Batch, variable: str, column: Column) -> Within | None:
         run, other = self._running.run, self._other

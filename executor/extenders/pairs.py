@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.executor.extenders.indexed_values import IndexedKeys
 from adalog.executor.join.batch import Batch, Column, Mask
 from adalog.executor.join.protocol import START
 from adalog.executor.join.ranges import RangeExtender, Ranges, Unwritten
@@ -171,6 +172,8 @@ class PairExtender(RangeExtender, Encoded):
         own, _, other = self._sides(variable)
         if other is None or (isinstance(other, str) and other != variable and other not in batch.columns):
             trie = own()
+            if trie.base.order is not None:
+                return IndexedKeys(trie)
             return Unwritten(trie.rows, lambda: trie.keys) if trie.levels else trie.keys
         return None
 

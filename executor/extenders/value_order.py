@@ -18,13 +18,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.datalog.values import NUMERIC, order_among, type_name
+from adalog.datalog.values import NUMBER, order_key
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.join.batch import Column
 from adalog.store.values import layout
 from adalog.store.values.codes import Scratch
-
-NUMBER: Final = "number"
 
 _ORDER, _NUMBERS = "order", "order of numbers"
 
@@ -201,21 +199,12 @@ class _Objects(ValueOrder):
         few = Places.nowhere(len(distinct))
         for at in range(0, len(distinct), AT_ONCE):
             for row, value in enumerate(values.decode_many(distinct[at : at + AT_ONCE]), at):
-                ordered = _ordered(value)
+                ordered = order_key(value)
                 if ordered is not None and ordered[0] in self._groups:
                     start, keys = self._groups[ordered[0]]
                     _bisected(few, np.array([row]), [ordered[1]], keys, start)
         found.put(np.arange(len(probes)), few.start[where], few.below[where], few.above[where], few.end[where])
         return found
-
-
-def _ordered(value: Any) -> tuple[str, Any] | None:
-    """(what it has an order with, a key in that order), or None for what has none."""
-    name = type_name(value)
-    if name in NUMERIC:
-        return None if value != value else (NUMBER, value)
-    key = order_among(value)
-    return None if key is None else (name, key)
 
 
 def present(tags: NDArray[np.int8]) -> list[int]:
@@ -267,7 +256,7 @@ def _objects(column: Column, values: Scratch, check: Callable[[], None], *, numb
         for at, value in enumerate(values.decode_many(column[start : start + AT_ONCE]), start):
             if isinstance(value, tuple) and not numbers_alone:
                 return None
-            ordered = _ordered(value)
+            ordered = order_key(value)
             if ordered is None or (numbers_alone and ordered[0] != NUMBER):
                 loose.append(at)
             else:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from adalog.planner.model.logical import AndNode, Leaf, Node, OrNode, conjuncts, leaves, variables
 from adalog.planner.order.statistics import FILTER, Statistics
-from adalog.planner.scope.comparisons import bounds, equates, narrows
+from adalog.planner.scope.comparisons import beginning, bounds, equates, narrows
 
 # The share of a variable's values that lie between two bounds.
 _BETWEEN = 0.001
@@ -403,7 +403,7 @@ class _Search:
                 skipped = True
             elif count < FILTER:
                 share *= min(1.0, count / max(domain, 1.0, least))
-            elif names <= bound and not (known is not None and bounds(item, name, frozenset()) is not None):
+            elif names <= bound and not (known is not None and _is_counted(item, name)):
                 share *= item.selectivity
         between = {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}
         looked_up = self._is_looked_up(name, partial.bound)
@@ -412,6 +412,10 @@ class _Search:
     def _sorting(self, name: str, bound: frozenset[str]) -> float:
         """What it costs to sort a variable's values for the comparisons that look them up."""
         if not any(narrows(item, name, bound) for item, _ in self.items[name]):
+            return 0.0
+        if name in self.shares and all(
+            narrows(item, name, frozenset()) for item, _ in self.items[name] if narrows(item, name, bound)
+        ):
             return 0.0
         sorts = any(self.statistics.is_coded(item, name) for item, _ in self.items[name])
         return self.domains[name] if sorts else 0.0
@@ -423,3 +427,8 @@ class _Search:
             return False
         others = [(item, names) for item, names in self.items[name] if not narrows(item, name, bound)]
         return len(others) == 1 < len(self.items[name]) and others[0][1] == {name}
+
+
+def _is_counted(item: Node, name: str) -> bool:
+    """Whether the known share of a variable's values counts the item."""
+    return bounds(item, name, frozenset()) is not None or beginning(item, name) is not None

@@ -17,9 +17,10 @@ from adalog.datalog.values import Keyword
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Node, variables
 from adalog.planner.model.paths import PathName, path_in
-from adalog.planner.scope.comparisons import bounds, equates, narrows
+from adalog.planner.scope.comparisons import beginning, bounds, equates, narrows
 from adalog.planner.scope.resolve import attribute_of, entity_code, value_code
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.tries.value_index import INDEXED, IndexedValues
 
 # What a change is taken to be: its rows, and the extensions of a bound value by it.
 _CHANGED, _SCATTERED = 64.0, 2.0
@@ -175,8 +176,9 @@ class Statistics:
         return max(size.rows, 1.0)
 
     def range_share(self, items: Iterable[Node], variable: str) -> float | None:
-        """The share of a variable's values that lie between the constants of comparisons; None: not known, or there
-        is no such comparison. Of an attribute whose codes are in the order of values."""
+        """The share of a variable's values that lie between the constants of comparisons and begin as they should;
+        None: not known, or there is no such condition. Of an attribute whose codes are in the order of values, or
+        whose values have an index."""
         low: list[Const] = []
         high: list[Const] = []
         for item in items:
@@ -184,21 +186,26 @@ class Statistics:
             if is_above is not None:
                 assert isinstance(item, logical.PredicateAtom)
                 (high if is_above else low).extend(each for each in item.args if isinstance(each, Const))
-        if not low and not high:
+        starts = [start for item in items if (start := beginning(item, variable)) is not None]
+        if not low and not high and not starts:
             return None
         for item in items:
             if isinstance(item, logical.DatomAtom) and item.value == variable and not item.version.is_change:
-                found = self._range_share(item, low, high)
+                found = self._range_share(item, low, high, starts)
                 if found is not None:
                     return found
         return None
 
-    def _range_share(self, atom: logical.DatomAtom, low: Sequence[Const], high: Sequence[Const]) -> float | None:
+    def _range_share(
+        self, atom: logical.DatomAtom, low: Sequence[Const], high: Sequence[Const], starts: Sequence[str]
+    ) -> float | None:
         if not isinstance(atom.attribute, Const):
             return None
         snapshot = self.databases[atom.source]
         attribute = attribute_of(snapshot, atom.attribute)
         kind = None if attribute is None else _ORDERED.get(attribute.kind.value_type or "")
+        if attribute is not None and attribute.kind.value_type in INDEXED:
+            return _indexed_share(snapshot.indexed_values(attribute), low, high, starts)
         if attribute is None or any(type(each.value) is not kind for each in (*low, *high)):
             return None
         codes = [[snapshot.codes.lookup(each.value) for each in some] for some in (low, high)]
@@ -215,3 +222,19 @@ class Statistics:
             return False
         attribute = attribute_of(self.databases[node.source], node.attribute)
         return attribute is not None and attribute.kind.value_type not in _ORDERED
+
+
+def _indexed_share(
+    indexed: IndexedValues | None, low: Sequence[Const], high: Sequence[Const], starts: Sequence[str]
+) -> float | None:
+    if indexed is None:
+        return None
+    slices = [indexed.compared(">=", each.value) for each in low]
+    slices += [indexed.compared("<=", each.value) for each in high]
+    for start in starts:
+        found = indexed.starting(start)
+        if found is None:
+            return None
+        slices.append(found)
+    first, end = max(first for first, _ in slices), min(end for _, end in slices)
+    return max(end - first, 0) / max(len(indexed), 1)

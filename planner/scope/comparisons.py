@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from adalog.datalog.ast import Source
+from adalog.datalog.ast import Const, Source
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Leaf, Node, Term, conjuncts, in_body, variables
 from adalog.planner.scope.tree import Tree
@@ -86,6 +86,27 @@ def bounds(node: Node, variable: str, bound: frozenset[str]) -> bool | None:
         return None
     assert isinstance(node, logical.PredicateAtom)
     return None if node.name == "==" else (node.name in ("<", "<=")) == (node.args[0] == variable)
+
+
+PREFIXES: Final = frozenset({"starts-with?", "like"})
+
+
+def prefix_of(name: str, given: object) -> str | None:
+    """The text that `starts-with?` or `like` accepts the beginnings of, if that is all that it looks at."""
+    if type(given) is not str:
+        return None
+    if name == "starts-with?":
+        return given
+    start, rest = given[:-1], given[-1:]
+    return start if rest == "%" and not set(start) & set("%_\\") else None
+
+
+def beginning(node: Node, variable: str) -> str | None:
+    """The text that the node wants the variable's values to begin with, if it wants no more."""
+    match node:
+        case logical.PredicateAtom(name="starts-with?" | "like" as name, args=(text, Const() as start)):
+            return prefix_of(name, start.value) if text == variable else None
+    return None
 
 
 @dataclass(frozen=True, slots=True)

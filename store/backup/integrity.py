@@ -66,6 +66,8 @@ def _base_faults(base: Base) -> Iterator[str]:
             yield f"from {what} its figures are wrong"
         elif not np.array_equal(rows.dense, counted.dense):
             yield f"from {what} its index is wrong"
+        elif rows.order is not None and not np.array_equal(np.sort(rows.order), np.arange(len(rows.keys))):
+            yield f"from {what} its index of values has not each value once"
     ev = base.ev
     closed = base.closed
     lengths = {len(closed.e), len(closed.v), len(closed.added), len(closed.retracted)}

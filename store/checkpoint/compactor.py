@@ -265,7 +265,8 @@ class Compactor:
         if folder is not None:
             # Those that were folded elsewhere are in files.
             relations = {
-                id_: (old, save_relation(folder.segments, id_, new)) for id_, (old, new) in relations.items()
+                id_: (old, save_relation(folder.segments, id_, new, snapshot.codes))
+                for id_, (old, new) in relations.items()
             }
             blocks = save_blocks(folder.segments, t, blocks)
             self._save(folder, moment, relations, blocks)

@@ -21,6 +21,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.attribute_data import AttributeStatistics, statistics_of
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.trie import Csr, Trie, distinct
+from adalog.store.tries.value_index import IndexedValues
 from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Bools, CodeColumn
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
@@ -189,6 +190,9 @@ class GuardedSnapshot(Snapshot):
     def range_estimate(self, attribute: Attribute, low: int | None, high: int | None) -> float | None:
         return self.raw.range_estimate(attribute, low, high)
 
+    def indexed_values(self, attribute: Attribute) -> IndexedValues | None:
+        return self.raw.indexed_values(attribute)
+
     def estimates(self, attribute: Attribute) -> AttributeStatistics:
         return self.raw.statistics(attribute)
 
@@ -239,6 +243,9 @@ class UnmeasuredSnapshot(GuardedSnapshot):
         return 1 if alone else 10
 
     def range_estimate(self, attribute: Attribute, low: int | None, high: int | None) -> float | None:
+        return None
+
+    def indexed_values(self, attribute: Attribute) -> IndexedValues | None:
         return None
 
     def estimates(self, attribute: Attribute) -> AttributeStatistics:

@@ -27,6 +27,7 @@ from adalog.store.tries.attribute_data import NO_DATA, AttributeData, AttributeS
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import runs
 from adalog.store.tries.trie import EMPTY, Csr, Trie, distinct
+from adalog.store.tries.value_index import IndexedValues
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import CodeColumn
 from adalog.store.values.attribute import FIRST_OWN_IDENT, SCHEMA_BASE, TX_BASE, Attribute
@@ -317,6 +318,12 @@ class Snapshot:
         first = 0 if low is None else int(keys.searchsorted(low))
         end = len(keys) if high is None else int(keys.searchsorted(high, side="right"))
         return max(end - first, 0) / len(keys)
+
+    def indexed_values(self, attribute: Attribute) -> IndexedValues | None:
+        """Most of an attribute's values in their order, where there is an index of them."""
+        trie = self.trie(attribute.id, inverse=True)
+        keys, order = trie.base.keys, trie.base.order
+        return None if order is None or 2 * len(keys) < trie.rows else IndexedValues(keys, order, self.codes)
 
     def estimates(self, attribute: Attribute) -> AttributeStatistics:
         """The same to choose between plans by, and never to decide."""

@@ -25,14 +25,17 @@ from adalog.store.tries.relation_files import (
     CSR,
     DENSE,
     FIGURES,
+    ORDER,
     arrays_of_parts,
     form_of,
     share_offsets,
     since_arrays,
 )
 from adalog.store.tries.signed import Signed
-from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize, is_dense
+from adalog.store.tries.trie import EMPTY, Csr, Trie, TrieSize, distinct, is_dense
+from adalog.store.tries.value_index import may_have_index, order_of_keys
 from adalog.store.values.arrays import CodeColumn, RowColumn
+from adalog.store.values.codes import Codes
 
 Pair = tuple[int, int]
 """A key and a value, in one direction or the other."""
@@ -143,16 +146,30 @@ def within(columns: Columns, low: Pair, high: Pair, *, inverse: bool = False) ->
     return columns.take(after & before)
 
 
-def join_pieces(fold: FoldTarget, forward: Sequence[Segment], backward: Sequence[Segment], last: int) -> Segment:
-    """The base that the pieces, in order, are of. last: the last transaction that touched the attribute."""
+def join_pieces(
+    fold: FoldTarget, forward: Sequence[Segment], backward: Sequence[Segment], last: int, codes: Callable[[], Codes]
+) -> Segment:
+    """The base that the pieces, in order, are of. last: the last transaction that touched the attribute. codes: of
+    the values, asked for where these get an index."""
     arrays: dict[str, NDArray[Any] | JoinedArray] = {}
     for direction, pieces in (("ev", forward), ("ve", backward)):
         arrays |= _joined_csr(direction, pieces)
     arrays |= since_arrays([_array(each, "since") for each in forward])
     arrays |= {name: _joined(forward, name) for name in _CLOSED}
     arrays["t"] = np.array([fold.t, last], np.int64)
+    order = _order_of(backward, len(arrays["ve.keys"]), codes)
+    if order is not None:
+        arrays[ORDER] = order
     share_offsets(arrays)
     return write_segment(Path(fold.folder), f"{BASE}-{fold.attribute}-{fold.t}", arrays, form_of(arrays))
+
+
+def _order_of(backward: Sequence[Segment], length: int, codes: Callable[[], Codes]) -> NDArray[np.int32] | None:
+    keys = [each for each in (_array(piece, "ve.keys") for piece in backward) if len(each)]
+    if not keys or not may_have_index(keys[0], keys[-1], length):
+        return None
+    # A key whose pairs are cut is in several pieces.
+    return order_of_keys(distinct(np.concatenate(keys)), codes())
 
 
 def _joined(pieces: Sequence[Segment], name: str) -> JoinedArray:

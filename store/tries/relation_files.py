@@ -18,7 +18,9 @@ from adalog.store.tries.relation import Part, Relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import Csr, CsrFigures, TrieSize
+from adalog.store.tries.value_index import order_of_keys
 from adalog.store.values.arrays import Int64s
+from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Block, BlockArrays
 
 P = TypeVar("P", Base, Run)
@@ -30,6 +32,8 @@ CSR: Final = ("keys", "offsets", "values")
 FIGURES: Final = "figures"
 DENSE: Final = "dense"
 _VE_OFFSETS: Final = "ve.offsets"
+ORDER: Final = "ve.order"
+"""The index of values, where an attribute has one."""
 SINCE: Final = f"since.{LEAST}"
 NO_INDEX: Final = -1
 """The first item of an index that does not fit its keys any more; of one that does it is 0."""
@@ -43,16 +47,17 @@ _LONG: Final = 4096
 _NO_SECRET: Final = np.empty(0, np.uint8)
 
 
-def save_relation(folder: Path, attribute: int, relation: Relation) -> Relation:
-    """Writes those parts of a relation that are in no file yet; the relation comes back, mapped from its files."""
+def save_relation(folder: Path, attribute: int, relation: Relation, codes: Codes) -> Relation:
+    """Writes those parts of a relation that are in no file yet; the relation comes back, mapped from its files.
+    codes: of its values."""
     base, runs = relation.base, relation.runs
     if base.segment is None:
-        base = _save_base(folder, attribute, base)
+        base = _save_base(folder, attribute, base, codes)
     runs = tuple(run if run.segment is not None else _save_run(folder, attribute, run) for run in runs)
     return Relation(base, runs)
 
 
-def _save_base(folder: Path, attribute: int, base: Base) -> Base:
+def _save_base(folder: Path, attribute: int, base: Base, codes: Codes) -> Base:
     arrays: dict[str, NDArray[Any] | JoinedArray] = {
         **_arrays_of_rows("ev", base.ev),
         **_arrays_of_rows("ve", base.ve),
@@ -60,6 +65,9 @@ def _save_base(folder: Path, attribute: int, base: Base) -> Base:
         **arrays_of_parts("closed", base.closed, CLOSED),
         "t": np.array([base.t, base.last], np.int64),
     }
+    order = order_of_keys(base.ve.keys, codes)
+    if order is not None:
+        arrays[ORDER] = order
     share_offsets(arrays)
     return load_base(write_segment(folder, f"{BASE}-{attribute}-{base.t}", arrays, form_of(arrays)), trusted=True)
 
@@ -111,7 +119,7 @@ def _rows_of(arrays: Arrays, name: str) -> Csr:
     dense = arrays.get(f"{name}.{DENSE}")
     if dense is not None and dense[0] == NO_INDEX:
         dense = None
-    return Csr(keys, offsets, values, CsrFigures(longest, (least, greatest), dense))
+    return Csr(keys, offsets, values, CsrFigures(longest, (least, greatest), dense, arrays.get(f"{name}.order")))
 
 
 def load_base(segment: Segment, *, trusted: bool = False) -> Base:

@@ -39,11 +39,12 @@ _LONG_ROW = 4096
 
 class CsrFigures(NamedTuple):
     """What a file says of its rows, so that nobody needs to go through them: the longest row, the least and the
-    greatest value, and `Csr.dense` where keys are close together with gaps."""
+    greatest value, `Csr.dense` where keys are close together with gaps, and `Csr.order` where there is an index."""
 
     longest: int
     span: tuple[int, int]
     dense: NDArray[np.int32] | None
+    order: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,12 @@ class Csr:
         index = np.full(span, -1, np.int32)
         index[self.keys - self.keys[0]] = np.arange(len(self.keys), dtype=np.int32)
         return index
+
+    @property
+    def order(self) -> NDArray[np.int32] | None:
+        """int32[k]: the positions in `keys` in the order of values (`store.tries.value_index`), where there is such
+        an index."""
+        return None if self.figures is None else self.figures.order
 
     @property
     def key_span(self) -> int:
@@ -130,7 +137,8 @@ class Csr:
 
     def nbytes(self) -> int:
         dense = self.__dict__.get("dense", EMPTY.values)
-        return int(self.keys.nbytes + self.offsets.nbytes + self.values.nbytes + dense.nbytes)
+        order = 0 if self.order is None else self.order.nbytes
+        return int(self.keys.nbytes + self.offsets.nbytes + self.values.nbytes + dense.nbytes + order)
 
     @staticmethod
     def from_sorted(keys: CodeColumn, values: CodeColumn) -> Csr:
@@ -472,11 +480,17 @@ class Trie:
         their number."""
         if not self.levels:
             return self.base.keys
-        touched = self._touched_keys()
-        lives, at = self.counts(touched) > 0, self.base.find(touched)
-        gone, new = at[(at >= 0) & ~lives], touched[(at < 0) & lives]
+        gone, new = self.key_changes
         keys = np.delete(self.base.keys, gone) if len(gone) else self.base.keys
         return np.insert(keys, keys.searchsorted(new), new) if len(new) else keys
+
+    @cached_property
+    def key_changes(self) -> tuple[RowColumn, CodeColumn]:
+        """(the positions of the base's keys that have no values any more, the keys that the base has not); sorted.
+        Costs the keys that the levels touch; kept."""
+        touched = self._touched_keys()
+        lives, at = self.counts(touched) > 0, self.base.find(touched)
+        return at[(at >= 0) & ~lives], touched[(at < 0) & lives]
 
     @cached_property
     def diagonal(self) -> CodeColumn:
@@ -548,7 +562,7 @@ class Trie:
 
     def forget(self) -> None:
         """Lets go of what was written out for readers; the next reader writes it again."""
-        for name in ("over", "merged", "keys", "diagonal"):
+        for name in ("over", "merged", "keys", "key_changes", "diagonal"):
             self.__dict__.pop(name, None)
         self._long_rows.clear()
 

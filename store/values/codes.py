@@ -163,7 +163,11 @@ class Codes:
 
     def texts(self, codes: Int64s) -> pa.LargeStringArray:
         """The strings of codes that are all strings."""
-        return self._dictionaries[layout.TAG_STRING].gather(codes & _PAYLOAD).view(pa.large_string())
+        return self.encoded(codes).view(pa.large_string())
+
+    def encoded(self, codes: Int64s) -> pa.LargeBinaryArray:
+        """The same in UTF-8."""
+        return self._dictionaries[layout.TAG_STRING].gather(codes & _PAYLOAD)
 
     def decimal_parts(self, codes: Int64s) -> DecimalParts:
         """The parts of codes that are all bigdecs."""

@@ -38,10 +38,22 @@ class Narrowing(Check, ABC):
         """The accepted part of the sorted column of a variable's candidates; None if checking each is better."""
 
 
+class OrderedColumn(Unwritten, ABC):
+    """A column with an index of its values' order, so that it need not be written for what some checks accept."""
+
+    @abstractmethod
+    def narrowed(self, batch: Batch, variable: str, others: list[Extender]) -> tuple[Within, list[Extender]] | None:
+        """As of `narrowed_column`; None where the index is no help."""
+
+
 def narrowed_column(
     batch: Batch, variable: str, column: Column | Unwritten, others: list[Extender]
 ) -> tuple[Within | None, list[Extender]]:
     """(the part of a column that comparisons accept, if one can say; the extenders that are left to check)."""
+    if others and isinstance(column, OrderedColumn):
+        found = column.narrowed(batch, variable, others)
+        if found is not None:
+            return found
     within: Within | None = None
     rest: list[Extender] = []
     for part in others:

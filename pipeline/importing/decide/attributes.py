@@ -97,7 +97,7 @@ def write_attribute(job: AttributesJob, attribute: int) -> AttributeResult:
         preview = preview_of(job, declared, snapshot, codes, claims, events)
         return AttributeResult(attribute, added=added, retracted=len(events[0]) - added, preview=preview)
     folder = Path(job.folder)
-    relation = save_relation(folder, attribute, _relation(snapshot, declared, events, job.t))
+    relation = save_relation(folder, attribute, _relation(snapshot, declared, events, job.t), codes)
     logged = write_logged(folder, attribute, job.t, events, codes)
     segments, ids = tuple(relation.segments), ids_named(declared, events, codes)
     return AttributeResult(attribute, segments, (logged,), added=added, retracted=len(events[0]) - added, ids=ids)

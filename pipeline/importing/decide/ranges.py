@@ -307,4 +307,5 @@ def _turned(
 
 
 def _joined(job: AttributesJob, attribute: int, pieces: tuple[Sequence[Segment], Sequence[Segment]]) -> Segment:
-    return fold_pieces.join_pieces(_fold(job, job.attributes[attribute]), *pieces, job.t)
+    fold = _fold(job, job.attributes[attribute])
+    return fold_pieces.join_pieces(fold, *pieces, job.t, lambda: codes_of(job.database.open(), job.blocks))

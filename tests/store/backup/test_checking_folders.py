@@ -27,6 +27,7 @@ from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import load_base, save_relation
 from adalog.store.tries.run import Run
 from adalog.store.tries.trie import Csr
+from adalog.store.values.codes import Codes
 from tests.store.backup.support import FAULTS, back_up, flipped, held, refused, unreadable
 
 
@@ -152,7 +153,7 @@ def rewritten(data: Path, change: Callable[[Base], Base]) -> None:
         del database
     attribute = max(checkpoint.relations, key=lambda each: load_base(checkpoint.relations[each][0]).count)
     base, *runs = checkpoint.relations[attribute]
-    made = save_relation(folder.segments, attribute, Relation(change(load_base(base))))
+    made = save_relation(folder.segments, attribute, Relation(change(load_base(base))), Codes())
     assert made.base.segment is not None
     relations = {**checkpoint.relations, attribute: [made.base.segment, *runs]}
     Checkpoint(checkpoint.counters, checkpoint.log_checksum, relations, checkpoint.blocks, checkpoint.young).save(
@@ -179,7 +180,7 @@ def test_wrong_content_of_whole_files_is_told(data: Path) -> None:
 def test_wrong_figures_are_told(tmp_path: Path) -> None:
     e, v = _ids(1, 2, 4), _ids(9, 7, 7)
     base = Base(ev=Csr.from_sorted(e, v), ve=Csr.from_pairs(v, e), since=_ids(1, 1, 1), t=1, last=1)
-    saved = save_relation(tmp_path, 5, Relation(base)).base
+    saved = save_relation(tmp_path, 5, Relation(base), Codes()).base
     assert list(integrity.relation_faults(Relation(saved))) == []
     assert saved.ev.figures is not None
     for name, figures, what in (

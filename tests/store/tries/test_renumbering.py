@@ -29,7 +29,7 @@ def test_a_base_that_is_moved_is_sound(tmp_path: Path, first: int, step: int, st
     v = layout.code_of(layout.TAG_STRING, 0) + numbers
     since = 7 - np.arange(COUNT) % stamps
     base = Base(ev=Csr.from_sorted(e, v), ve=Csr.from_pairs(v, e), since=since, t=7, last=7)
-    saved = save_relation(tmp_path, 5, Relation(base)).base
+    saved = save_relation(tmp_path, 5, Relation(base), Codes()).base
     assert saved.segment is not None
     made = load_base(shifted(saved.segment, Renumbering(7, 9, (MovedKeys(layout.TAG_STRING, first, 500),))))
     assert list(relation_faults(Relation(made))) == []

@@ -17,6 +17,7 @@ from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import load_base, load_run, save_relation
+from adalog.store.values.codes import Codes
 
 Event = tuple[int, int, int, bool]
 Held = dict[tuple[int, int], int]
@@ -88,7 +89,7 @@ def test_every_moment_is_readable_after_folds(
         if fold:
             relation = relation.folded(delta.events(0, len(delta)), t)
             if on_disk and relation.t:
-                relation = save_relation(tmp_path, 1, relation)
+                relation = save_relation(tmp_path, 1, relation, Codes())
                 assert all(part.segment is not None for part in relation.parts)
                 base, *runs = relation.segments
                 relation = Relation(load_base(base), tuple(map(load_run, runs)))

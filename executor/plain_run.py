@@ -15,7 +15,7 @@ import numpy as np
 
 from adalog.datalog.ast import FindVar
 from adalog.executor.answer.result import Result, ResultColumn
-from adalog.executor.answer.types import type_of
+from adalog.executor.answer.types import expected_type, type_of
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.kept_joins import KeptJoins
@@ -120,7 +120,10 @@ class PlainRun:
         find = self.plan.query.find
         codes = [rows.columns[name] for _, name in self.shown]
         columns = tuple(
-            ResultColumn(label, type_of(column)) for (label, _), column in zip(self.shown, codes, strict=True)
+            ResultColumn(
+                label, type_of(column) if len(column) else expected_type(each, self.plan.places, question.databases)
+            )
+            for each, (label, _), column in zip(find.elements, self.shown, codes, strict=True)
         )
         shape, elapsed = "maps" if find.keys else find.shape, (time.perf_counter() - started) * 1000
         t, cancel = question.snapshot.t, run.cancel

@@ -11,6 +11,7 @@ import pytest
 
 from adalog.store.backup.catalogue import OWNER
 from adalog.store.database import Database
+from adalog.store.files.formats import BACKUPS
 from tests.gateway.cli.command_line import adalog, command, environ
 from tests.store.backup.support import back_up
 from tests.store.log.test_earlier_versions import content
@@ -81,7 +82,7 @@ def test_commands_refuse_later_backups(folder: Path, tmp_path: Path) -> None:
     place = LocalPlace(tmp_path / "out")
     back_up(folder, place)
     path = place.path / OWNER
-    path.write_text(json.dumps({**json.loads(path.read_text()), "version": 2, "adalog": "0.9.1"}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "version": BACKUPS.newest + 1, "adalog": "0.9.1"}))
     before = content(place.path)
     for arguments in (
         ("restore", "out", "--data", "restored"),

@@ -127,8 +127,8 @@ class Questions:
     _found: LruCache[Any, tuple[Diagnostic, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._queries = LruCache(self.nbytes // 2)
-        self._outlines = LruCache(self.nbytes // 8)
+        self._queries = LruCache(self.nbytes // 8 * 3)
+        self._outlines = LruCache(self.nbytes // 4)
         self._plain = LruCache(self.nbytes // 8)
         self._found = LruCache(self.nbytes // 4)
 

@@ -42,7 +42,7 @@ from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.pull.find import FindPulls, pattern_of
 from adalog.executor.pull.puller import Puller
 from adalog.executor.pull.queries import EntityQuery, PullQueries, by_pattern
-from adalog.executor.pull.written import EntityWriter, PreparedPattern, Texts
+from adalog.executor.pull.written import EntityWriter, PreparedPattern, ValueTexts
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.inputs import bind_inputs, code_given, limited, sizes_of
 from adalog.executor.question.question import Question
@@ -151,7 +151,7 @@ class QueryEngine:
             return *cautiously(Options(), pulled, cancel), parsed
 
     def pull_written(
-        self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, texts: Texts, cancel: Cancel
+        self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, texts: ValueTexts, cancel: Cancel
     ) -> list[bytes] | None:
         """What `pull` finds of a few entities, written; there is nothing suspicious about it. None where `pull` is
         to find it. `texts`: of the snapshot's codes."""

@@ -34,8 +34,11 @@ _PATIENCE: Final = 4
 
 @dataclass(slots=True)
 class PlainRun:
-    """`state`: of the snapshots that the plan is for. `given`: the variables of the arguments. `shown`: of the
-    columns, by their labels. `left`: how often it may still come to nothing."""
+    """A plan that one call of the small join's kernel runs, with what its answers show.
+
+    `state`: of the snapshots that the plan is for. `given`: the variables of the arguments. `shown`: of the
+    columns, by their labels. `left`: how often it may still come to nothing.
+    """
 
     plan: Plan
     work: EstimatedWork
@@ -48,7 +51,7 @@ class PlainRun:
 
     @staticmethod
     def of(question: Question, plan: Plan, work: EstimatedWork) -> PlainRun | None:
-        """What is known of questions like this one by its plan; None where they are run as any question is."""
+        """The plain run of a question's text; None where the plan needs the usual way."""
         query, find, options = plan.query, plan.query.find, question.request.options
         given = tuple(each.binding.target.name for each in query.inputs[1:])  # type: ignore[union-attr]
         shown = [(each.label, each.var.name) for each in find.elements if isinstance(each, FindVar)]
@@ -134,7 +137,7 @@ class PlainRun:
 
 
 class PlainRuns:
-    """What is known of plain questions, by their texts. Thread-safe; bounded by bytes."""
+    """The plain runs of an engine, by the texts of their questions. Thread-safe; bounded by bytes."""
 
     def __init__(self, nbytes: int) -> None:
         self._known: LruCache[str, PlainRun] = LruCache(nbytes)

@@ -23,7 +23,7 @@ from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.follow.view_choice import live_of
 from adalog.executor.permissions.guards import Permissions
 from adalog.executor.pull.find import given_patterns, takes_patterns
-from adalog.executor.pull.written import Texts
+from adalog.executor.pull.written import ValueTexts
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.question import Question, Questions
 from adalog.executor.question.request import QueryRequest
@@ -310,12 +310,12 @@ class Pool:
             return maps, values, diagnostics_of(found)
 
     def _pulled_or_written(
-        self, request: PullRequest, snapshot: Snapshot, texts: Texts, cancel: Cancel
+        self, request: PullRequest, snapshot: Snapshot, texts: ValueTexts, cancel: Cancel
     ) -> Pulled | list[bytes]:
         written = self.engine.pull_written(request.pattern, request.entities, snapshot, texts, cancel)
         return self.pulled(request, cancel) if written is None else written
 
-    async def apull(self, request: PullRequest, texts: Texts | None = None) -> Pulled | list[bytes]:
+    async def apull(self, request: PullRequest, texts: ValueTexts | None = None) -> Pulled | list[bytes]:
         """`pulled` on the pool's threads; cancelling the task stops it. `texts`: with them a few
         entities of a snapshot with their codes may be pulled as texts, about which nothing is suspicious."""
         cancel = Cancel.after(request.timeout_ms, request.pattern)

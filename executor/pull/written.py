@@ -29,7 +29,7 @@ _LONG: Final = 500
 _CHECK_EVERY: Final = 32
 
 
-class Texts(Protocol):
+class ValueTexts(Protocol):
     """How values are written in maps and rows. `codes`: those that it writes."""
 
     codes: Codes
@@ -48,7 +48,7 @@ class Texts(Protocol):
 
 
 class _UnsuitedError(Exception):
-    """It is more than a little."""
+    """The answer is too large for this way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class PreparedPattern:
     node: WrittenNode | None
 
     @staticmethod
-    def of(pattern: PullPattern, snapshot: Snapshot, texts: Texts, *, strict: bool) -> PreparedPattern:
+    def of(pattern: PullPattern, snapshot: Snapshot, texts: ValueTexts, *, strict: bool) -> PreparedPattern:
         """Raises as `PullResolver`."""
         node = PullResolver(snapshot, strict=strict).node(pattern)
         return PreparedPattern(snapshot.schema, _prepared(node, texts, 1))
 
 
-def _prepared(node: PullNode, texts: Texts, height: int) -> WrittenNode | None:
+def _prepared(node: PullNode, texts: ValueTexts, height: int) -> WrittenNode | None:
     if node.loops or node.others is not None or node.shared or node.queries or height >= MOST_LEVELS:
         return None
     if any(step.asked.xform is not None for step in (*node.ids, *node.steps)):
@@ -120,14 +120,14 @@ def _prepared(node: PullNode, texts: Texts, height: int) -> WrittenNode | None:
     return WrittenNode(ids, tuple(steps)) if len(set(keys)) == len(keys) else None
 
 
-def _key(step: PullStep, texts: Texts) -> bytes:
+def _key(step: PullStep, texts: ValueTexts) -> bytes:
     return texts.key(step.key) + b":"
 
 
 class EntityWriter:
     """Writes entities of one snapshot, which is plain."""
 
-    def __init__(self, snapshot: Snapshot, texts: Texts, cancel: Cancel) -> None:
+    def __init__(self, snapshot: Snapshot, texts: ValueTexts, cancel: Cancel) -> None:
         self._snapshot = snapshot
         self._texts = texts
         self._cancel = cancel
@@ -138,8 +138,8 @@ class EntityWriter:
         self._written: dict[tuple[WrittenNode, int], bytes | None] = {}
 
     def write(self, node: WrittenNode, entities: Sequence[Any]) -> list[bytes] | None:
-        """The text of each entity, which are numbers, idents and lookup refs; None where another way is to be
-        taken: for what is much, or not there."""
+        """The text of each entity, which are numbers, idents and lookup refs; None where columns are to be
+        made: for large answers and absent entities."""
         self._cancel.check()
         found = []
         try:
@@ -157,7 +157,7 @@ class EntityWriter:
         return found
 
     def _map(self, node: WrittenNode, entity: int) -> bytes | None:
-        """None for an entity that has nothing of what is asked."""
+        """The text of an entity; None if it has none of the attributes."""
         self._made += 1
         if self._made % _CHECK_EVERY == 0:
             self._cancel.check()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adalog.executor.live.subscribers.resume import ResumeTokens
     from adalog.executor.permissions.grants import Viewer
     from adalog.executor.pool import Pool
-    from adalog.executor.pull.written import Texts
+    from adalog.executor.pull.written import ValueTexts
     from adalog.executor.turns.running_queries import RunningQuery
     from adalog.schema.request.budget import JsonChunks
     from adalog.store.database import Database
@@ -56,7 +56,7 @@ class Services:
     # Of all workers, where there are several.
     running: QueryList | None = None
     # Of the database's codes; None: nothing is written from codes.
-    texts: Texts | None = None
+    texts: ValueTexts | None = None
     tokens: ResumeTokens = field(init=False)
     # Of subscriptions that take long to read, so many at once: the others wait for what they may have in common.
     reading: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(_READING))

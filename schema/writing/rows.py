@@ -24,7 +24,7 @@ from adalog.schema.writing.parquet import ParquetFile
 if TYPE_CHECKING:
     from adalog.executor.answer.result import Result
     from adalog.executor.pool import Pool
-    from adalog.executor.pull.written import Texts
+    from adalog.executor.pull.written import ValueTexts
 
 # Cells, and bytes of text in them, that are written at once.
 _SLICE: Final = 20_000
@@ -57,7 +57,7 @@ class Page:
     pool: Pool
     take: Callable[[int], None] | None = None
     attachment: Attachment | None = None
-    texts: Texts | None = None
+    texts: ValueTexts | None = None
 
     async def rows(self) -> JsonChunks | orjson.Fragment:
         """The rows, a JSON array each (an EDN string each under EDN)."""

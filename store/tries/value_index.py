@@ -69,7 +69,7 @@ def may_have_index(first: CodeColumn, last: CodeColumn, length: int) -> bool:
 
 
 def _order_of_bytes(texts: pa.LargeBinaryArray) -> Int64s:
-    """By eight bytes after what all begin with; those that have the same by all bytes."""
+    """Sorts by the eight bytes after the common prefix, and texts that agree in these by all bytes."""
     import pyarrow.compute as pc
 
     least, greatest = pc.min_max(texts).as_py().values()
@@ -99,7 +99,7 @@ def _words(texts: pa.LargeBinaryArray, start: int) -> NDArray[np.uint64]:
 
 
 def _order_of_decimals(keys: CodeColumn, codes: Codes) -> Int64s:
-    """By the nearest doubles; those that have the same by their values."""
+    """Sorts by the nearest doubles, and decimals of one nearest double by their values."""
     nearest = np.empty(len(keys))
     for at in range(0, len(keys), _AT_ONCE):
         some = codes.decode_many(keys[at : at + _AT_ONCE])

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -93,12 +93,12 @@ class PythonIfFew(Kernel):
 
 def _compiled_lazily(function: Callable[..., Any], options: dict[str, str]) -> Any:
     from numba import njit
+    from numba.core import serialize
     from numba.core.compiler import CompileResult
-    from numba.core.serialize import dumps
     from numba.extending import typeof_impl
 
     rebuild: Any = CompileResult._rebuild
-    serialized: Any = dumps
+    serialized: Any = serialize.dumps
     compiler: Any = njit
 
     class _OnDisk:
@@ -118,6 +118,9 @@ def _compiled_lazily(function: Callable[..., Any], options: dict[str, str]) -> A
                 disk.keep(_file_name(function, signature, result.codegen), serialized(result._reduce()))
 
     if Kernel not in typeof_impl.registry:
+        # Called for the type of each array that compiled code returns. In a function of Python's Ctrl-C would be
+        # noticed, and Numba would free the array twice. A cache in C answers without the interpreter.
+        serialize._numba_unpickle = cache(serialize._numba_unpickle)
         # As a global name of another kernel.
         typeof_impl.register(Kernel, lambda value, _: value.dispatcher._numba_type_)
     dispatcher = compiler(nogil=True, **options)(function)

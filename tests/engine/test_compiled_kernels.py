@@ -38,6 +38,11 @@ def _summed(column: Any) -> Any:
     return total + _tripled(column)
 
 
+@kernel
+def _parts(column: Any) -> Any:
+    return column + 1, column * 2.5
+
+
 def fresh() -> Any:
     """The same function as a kernel that was not called yet."""
     return Kernel(_summed.py_func, {})  # type: ignore[attr-defined]
@@ -199,3 +204,16 @@ def test_other_editions_go_when_they_were_not_used_for_a_month(folder: Path) -> 
     os.utime(own, (1, 1))
     disk.forget_other_editions()
     assert sorted(path.name for path in folder.iterdir()) == sorted([own.name, "adalog-recent", "another"])
+
+
+def test_a_call_runs_nothing_in_the_interpreter() -> None:
+    """Ctrl-C is noticed in Python code, which ran while a kernel returned arrays: memory was freed twice then."""
+    _parts(FEW)
+    called: list[str] = []
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        _parts(FEW)
+    finally:
+        sys.setprofile(None)
+    # Numba announces the compiled function itself.
+    assert called == ["__call__", "_parts"]

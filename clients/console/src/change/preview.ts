@@ -1,6 +1,7 @@
 /** What a transaction would do, the commit, and its report. */
 
 import { Failure } from "../parts/failure.js";
+import { useKeptFocus } from "../parts/focus.js";
 import { html } from "../parts/html.js";
 import { go } from "../shell/route.js";
 import type { Report } from "../server/transactions.js";
@@ -12,8 +13,9 @@ import { changesOf, undoOf } from "./undo.js";
 export function Preview({ trial }: { trial: Trial }) {
   const tried = trial.tried.value;
   const committed = trial.committed.value;
+  const section = useKeptFocus<HTMLElement>();
   return html`
-    <section class="preview stack" aria-label="What it does" aria-busy=${trial.isRunning.value} data-ended=${trial.ended.value}>
+    <section ref=${section} tabindex="-1" class="preview stack" aria-label="What it does" aria-busy=${trial.isRunning.value} data-ended=${trial.ended.value}>
       <${Failure} error=${trial.failure.value} />
       ${trial.isOvertaken.value &&
       html`<p class="row">
@@ -38,7 +40,7 @@ function DryRun({ trial, tried }: { trial: Trial; tried: Tried }) {
     <${Warnings} report=${report} />
     ${changes.length > 0 && html`<${DatomList} datoms=${changes} transaction=${transaction} />`}
     <div class="row">
-      <button type="button" disabled=${!trial.isCurrent.value || trial.isRunning.value} onClick=${() => void trial.commit()}>Commit</button>
+      <button type="button" disabled=${!trial.isCurrent.value} aria-disabled=${trial.isRunning.value} onClick=${() => void trial.commit()}>Commit</button>
       ${!trial.isCurrent.value && html`<span class="note">The transaction has been changed since. Run it dry again to commit it.</span>`}
     </div>
     <${Affected} tried=${tried} />

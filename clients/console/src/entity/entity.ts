@@ -3,6 +3,7 @@
 import type { Json, Long } from "@adalog/client";
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../parts/failure.js";
+import { useKeptFocus } from "../parts/focus.js";
 import { html } from "../parts/html.js";
 import { MomentContext, momentVariables, type Moment } from "../parts/moment.js";
 import { ZoneButton } from "../parts/time.js";
@@ -108,14 +109,17 @@ const SHOWN = 20;
 
 function Values({ name, value, labels }: { name: string; value: Json; labels: Labels }) {
   const [isWhole, setWhole] = useState(false);
+  const values = useKeptFocus<HTMLDivElement>();
   const known = attribute(name);
   const type = known?.valueType ?? undefined;
   const all = Array.isArray(value) && (known?.cardinality === "many" || type !== "tuple") ? value : [value];
   return html`
-    <ul class="values">
-      ${(isWhole ? all : all.slice(0, SHOWN)).map((each, i) => html`<li key=${i}><${One} value=${each} type=${type} labels=${labels} /></li>`)}
-    </ul>
-    ${all.length > SHOWN && !isWhole && html`<button type="button" class="quiet small" onClick=${() => setWhole(true)}>All ${all.length}</button>`}
+    <div ref=${values} tabindex="-1" role="group" aria-label=${`Values of ${name}`}>
+      <ul class="values">
+        ${(isWhole ? all : all.slice(0, SHOWN)).map((each, i) => html`<li key=${i}><${One} value=${each} type=${type} labels=${labels} /></li>`)}
+      </ul>
+      ${all.length > SHOWN && !isWhole && html`<button type="button" class="quiet small" onClick=${() => setWhole(true)}>All ${all.length}</button>`}
+    </div>
   `;
 }
 

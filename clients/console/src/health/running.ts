@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../parts/failure.js";
+import { useKeptFocus } from "../parts/focus.js";
 import { html } from "../parts/html.js";
 import { ask } from "../server/client.js";
 
@@ -23,6 +24,7 @@ export function Running() {
   const [queries, setQueries] = useState<readonly RunningQuery[]>([]);
   const [error, setError] = useState<unknown>();
   const [said, setSaid] = useState("");
+  const section = useKeptFocus<HTMLElement>();
   useEffect(() => {
     const stop = new AbortController();
     const look = async () => {
@@ -49,7 +51,7 @@ export function Running() {
     }
   };
   return html`
-    <section aria-label="Running queries">
+    <section ref=${section} tabindex="-1" aria-label="Running queries">
       <h2>Running queries</h2>
       <${Failure} error=${error} />
       <p class="hidden" role="status">${said}</p>

@@ -18,7 +18,10 @@ export function useVirtualizer(scroller: { readonly current: HTMLDivElement | nu
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
-    onChange: () => update(undefined as never),
+    onChange: () => {
+      keepFocus(scroller.current, virtualizer.getVirtualItems());
+      update(undefined as never);
+    },
   };
   instance.current ??= new Virtualizer(options);
   const virtualizer = instance.current;
@@ -26,4 +29,10 @@ export function useVirtualizer(scroller: { readonly current: HTMLDivElement | nu
   useEffect(() => virtualizer._didMount(), []);
   useEffect(() => virtualizer._willUpdate());
   return virtualizer;
+}
+
+/** A button whose row leaves gives the focus to the table, not to another row's button. */
+function keepFocus(box: HTMLDivElement | null, inSight: readonly { readonly index: number }[]): void {
+  const row = box?.contains(document.activeElement) ? document.activeElement?.closest<HTMLElement>("[data-row]")?.dataset["row"] : undefined;
+  if (row !== undefined && !inSight.some(({ index }) => index === Number(row))) box?.focus({ preventScroll: true });
 }

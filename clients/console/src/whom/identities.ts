@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { as } from "../ask/state.js";
+import { useKeptFocus } from "../parts/focus.js";
 import { html } from "../parts/html.js";
 import { stored } from "../parts/stored.js";
 import type { As } from "../server/answers.js";
@@ -15,6 +16,7 @@ export const identities = stored<readonly SavedIdentity[]>("adalog:identities", 
 
 export function Identities() {
   const [error, setError] = useState("");
+  const section = useKeptFocus<HTMLElement>();
   const add = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
@@ -31,7 +33,7 @@ export function Identities() {
     identities.value = identities.value.filter((each) => each !== gone);
   };
   return html`
-    <section aria-label="Identities">
+    <section ref=${section} tabindex="-1" aria-label="Identities">
       <h2>Identities</h2>
       <p class="note">An identity is the roles and claims of a token. They are kept in this browser.</p>
       ${identities.value.length > 0 &&

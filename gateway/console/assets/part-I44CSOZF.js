@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h}from"./part-GOOUPCRK.js";import"./part-56TO7VDT.js";import"./part-FPYWINVB.js";import"./part-5H6WSBG3.js";import"./part-CNZ6Q6GD.js";import"./part-ZJ7BM5PU.js";import"./part-VTCKWQW5.js";import"./part-RZWRK72K.js";export{d as install,c as installation,b as isInstalled,e as readAll,f as readOne,h as remove,g as save,a as saved};

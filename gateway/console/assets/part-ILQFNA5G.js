@@ -1,1 +1,0 @@
-import{m as o,o as m}from"./part-RZWRK72K.js";var a="adalog:theme",e=["system","light","dark"],t=o(e.find(n=>n===localStorage.getItem(a))??"system");m(()=>{document.documentElement.dataset.theme=t.value,localStorage.setItem(a,t.value)});function l(){t.value=e[(e.indexOf(t.value)+1)%e.length]??"system"}export{t as a,l as b};

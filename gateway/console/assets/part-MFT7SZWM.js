@@ -1,1 +1,0 @@
-import{m as e}from"./part-RZWRK72K.js";var r=e(void 0);export{r as a};

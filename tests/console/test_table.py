@@ -167,3 +167,28 @@ def test_columns_are_as_wide_as_a_later_answer_needs(console: Console) -> None:
         lambda: [each for each in console.all(".table-body [role=gridcell]") if "thirty" in each.text]
     )
     assert console.script("return arguments[0].scrollWidth <= arguments[0].clientWidth", cell[0])
+
+
+# Scrolls by a thousand rows a frame; how many rows are in the page at each, and how many fit the table.
+_JUMPS = """
+const done = arguments[0], table = document.querySelector('.results .table'), counts = [];
+const step = () => {
+  counts.push(table.querySelectorAll('.table-body [role=row]').length);
+  if (counts.length > 9) return done([counts.slice(1), Math.ceil(table.clientHeight / 30) + 1]);
+  table.scrollTop += 30000;
+  requestAnimationFrame(step);
+};
+requestAnimationFrame(step);
+"""
+
+
+def test_jumps_draw_the_rows_in_sight_alone_until_they_end(console: Console) -> None:
+    args = json.dumps([f"[{' '.join(map(str, range(10_000)))}]"])
+    console.open(f"#/ask?{urlencode({'query': '[:find ?n :in $ [?n ...]]', 'args': args})}")
+    console.wait(lambda: console.all(".table") and console.one(".table").get_attribute("aria-rowcount") == "10001")
+    counts, fitting = console.browser.execute_async_script(_JUMPS)  # type: ignore[no-untyped-call]
+    assert min(counts) > 0
+    assert max(counts) <= fitting
+    # At rest there are rows beyond, which a first turn of the wheel shows at once.
+    console.wait(lambda: len(console.rows()) >= fitting + 12)
+    assert console.all('[aria-rowindex="9002"]')

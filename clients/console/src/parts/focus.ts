@@ -7,7 +7,7 @@ export function useKeptFocus<Kept extends HTMLElement>(): { readonly current: Ke
   const element = useRef<Kept>(null);
   const had = element.current?.contains(document.activeElement) ?? false;
   useLayoutEffect(() => {
-    if (had && !element.current?.contains(document.activeElement)) element.current?.focus();
+    if (had && !element.current?.contains(document.activeElement)) element.current?.focus({ preventScroll: true });
   });
   return element;
 }

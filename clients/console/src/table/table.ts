@@ -3,6 +3,7 @@
 import type { Column } from "@adalog/client";
 import { useContext, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { tabSeparated } from "../files/text.js";
+import { useKeptFocus } from "../parts/focus.js";
 import { html } from "../parts/html.js";
 import { MomentContext } from "../parts/moment.js";
 import type { Row } from "../server/answers.js";
@@ -41,7 +42,7 @@ const KEYBOARD_PX = 16;
 export function Table({ columns, rows, label, marks, actions = NO_ACTIONS }: TableProperties) {
   const id = useId();
   const { as } = useContext(MomentContext);
-  const scroller = useRef<HTMLDivElement>(null);
+  const scroller = useKeptFocus<HTMLDivElement>();
   const [sort, setSort] = useState<readonly SortKey[]>([]);
   const [isFiltering, setFiltering] = useState(false);
   const [filters, setFilters] = useState<Filters>(new Map());

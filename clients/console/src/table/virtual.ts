@@ -1,25 +1,31 @@
 /** Which rows are in sight, so that only these are in the page. */
 
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer, type VirtualizerOptions } from "@tanstack/virtual-core";
 import { useEffect, useReducer, useRef } from "preact/hooks";
 
 export const ROW_PX = 30;
+/** Rows above and below those in sight: the browser scrolls before the page is drawn again. */
+const BEYOND = 8;
 
 /** `headPx`: what stands above the rows, and stays in sight. */
 export function useVirtualizer(scroller: { readonly current: HTMLDivElement | null }, count: number, headPx: number) {
   const [, update] = useReducer((n: number) => n + 1, 0);
   const instance = useRef<Virtualizer<HTMLDivElement, HTMLDivElement>>(undefined);
-  const options = {
+  const before = useRef<RowRange | null>(null);
+  const isFar = useRef(false);
+  const options: VirtualizerOptions<HTMLDivElement, HTMLDivElement> = {
     count,
     estimateSize: () => ROW_PX,
-    overscan: 8,
+    overscan: isFar.current ? 0 : BEYOND,
     scrollPaddingStart: headPx,
     getScrollElement: () => scroller.current,
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
-    onChange: () => {
-      keepFocus(scroller.current, virtualizer.getVirtualItems());
+    onChange: ({ range, isScrolling }) => {
+      // All rows are made anew: the rows beyond would double the frame, and the next step leaves them behind.
+      isFar.current = isScrolling && isApart(before.current, range);
+      before.current = range;
       update(undefined as never);
     },
   };
@@ -31,8 +37,12 @@ export function useVirtualizer(scroller: { readonly current: HTMLDivElement | nu
   return virtualizer;
 }
 
-/** A button whose row leaves gives the focus to the table, not to another row's button. */
-function keepFocus(box: HTMLDivElement | null, inSight: readonly { readonly index: number }[]): void {
-  const row = box?.contains(document.activeElement) ? document.activeElement?.closest<HTMLElement>("[data-row]")?.dataset["row"] : undefined;
-  if (row !== undefined && !inSight.some(({ index }) => index === Number(row))) box?.focus({ preventScroll: true });
+interface RowRange {
+  readonly startIndex: number;
+  readonly endIndex: number;
+}
+
+/** Whether two ranges have no row in common. */
+function isApart(one: RowRange | null, other: RowRange | null): boolean {
+  return one !== null && other !== null && (one.endIndex < other.startIndex || other.endIndex < one.startIndex);
 }

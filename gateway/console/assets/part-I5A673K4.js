@@ -1,0 +1,1 @@
+import{g as t,h as n}from"./part-ST7TEUSA.js";function u(){let e=n(null),c=e.current?.contains(document.activeElement)??!1;return t(()=>{c&&!e.current?.contains(document.activeElement)&&e.current?.focus({preventScroll:!0})}),e}export{u as a};

@@ -1,1 +1,0 @@
-import{g as t,h as n}from"./part-ST7TEUSA.js";function o(){let e=n(null),c=e.current?.contains(document.activeElement)??!1;return t(()=>{c&&!e.current?.contains(document.activeElement)&&e.current?.focus()}),e}export{o as a};

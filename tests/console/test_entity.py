@@ -92,3 +92,18 @@ def test_a_row_has_a_history_also_without_entities(console: Console, packages: G
     assert console.script(
         "const list = document.querySelector('.change-list');return list.scrollWidth <= list.clientWidth"
     )
+
+
+def test_a_long_panel_scrolls_and_the_page_does_not(console: Console) -> None:
+    metrics = {"width": 1280, "height": 240, "deviceScaleFactor": 1, "mobile": False}
+    console.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        console.run("[:find ?p ?n :where [?p :package/name ?n]]")
+        console.wait(console.rows)
+        console.script("document.querySelector('.table-body [title=History]').click()")
+        console.wait(lambda: console.all(".side .change-list li"))
+        content = "const content = document.querySelector('.side-content');"
+        assert console.script(f"{content} return content.scrollHeight > content.clientHeight")
+        assert console.script("return document.documentElement.scrollHeight") == 240
+    finally:
+        console.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -134,6 +134,30 @@ def test_what_changed_between_two_moments_is_marked(grown: Console) -> None:
     assert (names(grown, "added"), names(grown, "retracted")) == ({"zlib1g"}, {"python3"})
 
 
+def test_a_limit_without_an_order_is_noted_beside_changes(grown: Console) -> None:
+    grown.run("[:find ?n :where [?p :package/name ?n] :limit 2]")
+    grown.button("Changes…").click()
+    notes = "return [...document.querySelectorAll('main .note')].map((each) => each.textContent).join()"
+    grown.wait(lambda: "Add :order-by" in grown.script(notes))
+    grown.run("[:find ?n :where [?p :package/name ?n] :order-by [?n] :limit 2]")
+    grown.wait(lambda: "Add :order-by" not in grown.script(notes))
+
+
+def test_the_date_of_a_first_tick_far_from_the_left_is_centred(console: Console) -> None:
+    """Otherwise it covers the next one's on a narrow page."""
+    metrics = {"width": 420, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    console.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        console.run(NAMES)
+        console.button("As of…").click()
+        console.wait(lambda: len(console.all(".tick")) == 2)
+        tick, ticks = console.one(".tick").rect, console.one(".ticks").rect
+        assert tick["width"] > 40
+        assert abs(tick["x"] + tick["width"] / 2 - ticks["x"] - ticks["width"] / 2) < 2
+    finally:
+        console.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 # A step takes a second or so: it is paused from within the page.
 _PLAY_AND_PAUSE = """
 const done = arguments[arguments.length - 1];

@@ -46,6 +46,20 @@ def test_numbers_by_a_category_invite_a_chart(console: Console) -> None:
     assert console.messages() == []
 
 
+def test_bars_begin_at_zero(console: Console) -> None:
+    console.script(
+        "window.drawn = [];"
+        "const {fillText} = CanvasRenderingContext2D.prototype;"
+        "CanvasRenderingContext2D.prototype.fillText ="
+        " function (text, ...place) { window.drawn.push(text); return fillText.call(this, text, ...place); };"
+    )
+    console.run('[:find ?n ?size :where [(ground [["a" 1000] ["b" 1001] ["c" 1003]]) [[?n ?size]]]]')
+    console.one(".results [role=tab]").send_keys(Keys.ARROW_RIGHT)
+    console.one(".chart canvas")
+    console.wait(lambda: "?size" in console.script("return window.drawn"))
+    assert "0" in console.script("return window.drawn")
+
+
 def test_two_columns_of_entities_invite_a_graph_and_a_node_leads_to_its_entity(console: Console) -> None:
     console.run(DEPENDS)
     assert views(console) == ["Table", "Graph", "Plan"]

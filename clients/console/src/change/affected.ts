@@ -37,9 +37,13 @@ export function Affected({ tried }: { tried: Tried }) {
   `;
 }
 
-function summaryOf({ differing, compared, failed }: Effects): string {
-  const said = `${differing.length} of ${compared} ${compared === 1 ? "query" : "queries"} of the history`;
-  return failed > 0 ? `${said}; ${failed} could not be compared.` : `${said}.`;
+function summaryOf({ differing, compared, failed, unordered }: Effects): string {
+  const said = [
+    `${differing.length} of ${compared} ${compared === 1 ? "query" : "queries"} of the history`,
+    failed > 0 && `${failed} could not be compared`,
+    unordered > 0 && `${unordered} not compared: with :limit and without :order-by an answer has any of the rows`,
+  ];
+  return `${said.filter(Boolean).join("; ")}.`;
 }
 
 function Difference({ effect: { question, columns, came, went } }: { effect: Effect }) {

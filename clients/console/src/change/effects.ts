@@ -3,7 +3,7 @@
 import type { Column } from "@adalog/client";
 import { entries } from "../ask/history/entries.js";
 import { question } from "../ask/state.js";
-import type { Question, Row } from "../server/answers.js";
+import { isArbitrary, type Question, type Row } from "../server/answers.js";
 import { ask } from "../server/client.js";
 import type { Transaction } from "../server/transactions.js";
 
@@ -20,6 +20,8 @@ export interface Effects {
   readonly compared: number;
   /** How many could not be: refused, too slow, or wrong without the change as well. */
   readonly failed: number;
+  /** How many have a `:limit` without an order, which gives any of the rows: these are not compared. */
+  readonly unordered: number;
 }
 
 const MOST_QUERIES = 20;
@@ -40,19 +42,21 @@ export async function effectsOf(transaction: Transaction, signal: AbortSignal): 
   const differing: Effect[] = [];
   const asked = questions();
   let failed = 0;
+  let unordered = 0;
   for (const each of asked) {
     try {
       const effect = await effectOf(each, transaction, signal);
-      if (effect.came.length + effect.went.length > 0) differing.push(effect);
+      if (effect === undefined) unordered += 1;
+      else if (effect.came.length + effect.went.length > 0) differing.push(effect);
     } catch (error) {
       if (signal.aborted) throw error;
       failed += 1;
     }
   }
-  return { differing, compared: asked.length - failed, failed };
+  return { differing, compared: asked.length - failed - unordered, failed, unordered };
 }
 
-async function effectOf(given: Question, { tx, args, as }: Transaction, signal: AbortSignal): Promise<Effect> {
+async function effectOf(given: Question, { tx, args, as }: Transaction, signal: AbortSignal): Promise<Effect | undefined> {
   const variables = {
     query: given.query,
     with: tx,
@@ -61,6 +65,7 @@ async function effectOf(given: Question, { tx, args, as }: Transaction, signal: 
     ...(as ?? given.as ? { as: as ?? given.as } : {}),
   };
   const { before, after } = await ask<{ before: { rows: Row[] }; after: { rows: Row[]; columns: Column[] } }>(DOCUMENT, variables, signal);
+  if (isArbitrary(given, before.rows) || isArbitrary(given, after.rows)) return undefined;
   return { question: given, columns: after.columns, came: without(after.rows, before.rows), went: without(before.rows, after.rows) };
 }
 

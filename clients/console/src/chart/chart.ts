@@ -82,13 +82,17 @@ function optionsOf({ aligned, names, categories }: ChartData, axes: { x: string;
   const isMany = (aligned[0]?.length ?? 0) > POINTS;
   const bars = uPlot.paths.bars?.({ size: [0.7, 60] });
   return {
-    scales: { x: { time: isTime, ...(categories ? { range: (_, low, high) => [low - 0.6, high + 0.6] } : {}) } },
+    scales: {
+      x: { time: isTime, ...(categories ? { range: (_, low, high) => [low - 0.6, high + 0.6] } : {}) },
+      // Bars begin at zero: their lengths are compared.
+      ...(categories ? { y: { range: (_, low, high) => uPlot.rangeNum(Math.min(0, low), Math.max(0, high), 0.1, true) } } : {}),
+    },
     axes: [
       {
         ...axis,
         label: axes.x,
         ...(categories
-          ? { values: (_: uPlot, at: number[]) => at.map((each) => (Number.isInteger(each) ? short(categories[each] ?? "") : "")), rotate: -35, size: 80, incrs: [1, 2, 5, 10] }
+          ? { values: (_: uPlot, at: number[]) => at.map((each) => (Number.isInteger(each) ? short(categories[each] ?? "") : "")), rotate: -35, size: 80, incrs: [1, 2, 5, 10, 20, 50] }
           : {}),
       },
       { ...axis, label: axes.y, size: 70, values: (_: uPlot, at: number[]) => at.map((each) => compact.format(each)) },

@@ -52,6 +52,18 @@ export async function answerOf(question: Question, signal?: AbortSignal): Promis
   return { question, columns: columns.map((each, i) => (entityColumns.includes(i) ? { ...each, type: "ref" } : each)), ...rest };
 }
 
+export const ARBITRARY = "With :limit and without :order-by an answer has any of the rows: some may differ without a change. Add :order-by.";
+
+/**
+ * Whether rows are some of more, chosen by no order: with `:limit` and without `:order-by`. Such rows may differ from
+ * those of another moment without a change.
+ */
+export function isArbitrary({ query }: Pick<Question, "query">, rows: readonly Row[]): boolean {
+  const words = query.split(/[\s,()[\]{}]+/);
+  const limit = words.indexOf(":limit");
+  return limit !== -1 && !words.includes(":order-by") && !(rows.length < Number(words[limit + 1]));
+}
+
 /** A document with one field that takes a question's arguments and `more`, as `explain` and `why` do. */
 export function documentOf(field: string, selection = "", more: Record<string, string> = {}): string {
   const names = Object.keys(more);

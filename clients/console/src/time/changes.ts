@@ -5,6 +5,7 @@ import { showMarked } from "../ask/marks.js";
 import { ended, question } from "../ask/state.js";
 import { Failure } from "../parts/failure.js";
 import { html } from "../parts/html.js";
+import { ARBITRARY } from "../server/answers.js";
 import { refresh } from "../server/database.js";
 import { newestT } from "./as-of.js";
 import { compare, onlyChanges, type Comparison } from "./compare.js";
@@ -58,6 +59,7 @@ export function Changes() {
       <label><input type="checkbox" checked=${isOnly} onChange=${choose} /> Only what differs</label>
       <span role="status">${found && !isBusy && html`<span class="came">${found.added.toLocaleString()} added</span>, <span class="went">${found.retracted.toLocaleString()} retracted</span>`}</span>
     </form>
+    ${found?.isArbitrary && !isBusy && html`<p class="note">${ARBITRARY}</p>`}
     <${Failure} error=${error} />
   `;
 }

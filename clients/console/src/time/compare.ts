@@ -1,6 +1,6 @@
 /** What differs between the answers of two moments. */
 
-import { answerOf, type Answer, type Question, type Row } from "../server/answers.js";
+import { answerOf, isArbitrary, type Answer, type Question, type Row } from "../server/answers.js";
 import type { Mark } from "../table/table.js";
 
 export interface Comparison {
@@ -9,6 +9,8 @@ export interface Comparison {
   readonly marks: ReadonlyMap<Row, Mark>;
   readonly added: number;
   readonly retracted: number;
+  /** Whether the rows of a moment are any of more: rows may differ without a change. */
+  readonly isArbitrary: boolean;
 }
 
 export async function compare(question: Question, from: number, to: number, signal?: AbortSignal): Promise<Comparison> {
@@ -28,7 +30,8 @@ export async function compare(question: Question, from: number, to: number, sign
   const added = marks.size;
   const gone = [...left.values()].flat();
   for (const row of gone) marks.set(row, "retracted");
-  return { answer: { ...after, rows: [...gone, ...after.rows] }, marks, added, retracted: gone.length };
+  const isAny = isArbitrary(question, before.rows) || isArbitrary(question, after.rows);
+  return { answer: { ...after, rows: [...gone, ...after.rows] }, marks, added, retracted: gone.length, isArbitrary: isAny };
 }
 
 /** The rows that differ alone. */

@@ -8,6 +8,8 @@ import { instantsOf } from "./transactions.js";
 const STEPS = 4;
 // Transactions of fewer days than that are told apart by their time.
 const DAYS = 3;
+// The text of a first tick begins at its place so near the left end, and is centred elsewhere.
+const FIRST = 0.25;
 
 export interface Tick {
   readonly t: number;
@@ -28,7 +30,7 @@ export function Ticks({ newest }: { newest: number }) {
   }, [newest]);
   return html`<div class="ticks" aria-hidden="true">
     ${ticks.map(({ t, text }, i) => {
-      const place = i === ticks.length - 1 ? "last" : i === 0 ? "first" : i * 2 === ticks.length - 1 ? "" : "between";
+      const place = i === ticks.length - 1 ? "last" : i === 0 ? (t / newest < FIRST ? "first" : "") : i * 2 === ticks.length - 1 ? "" : "between";
       return html`<span key=${t} class=${`tick ${place}`} style=${{ "--place": String(t / newest) }}>${text}</span>`;
     })}
   </div>`;

@@ -7,7 +7,7 @@ import { Editor } from "../editor/editor.js";
 import { Failure } from "../parts/failure.js";
 import { html } from "../parts/html.js";
 import { stored } from "../parts/stored.js";
-import { answerOf, type Answer, type Question, type Row } from "../server/answers.js";
+import { ARBITRARY, answerOf, isArbitrary, type Answer, type Question, type Row } from "../server/answers.js";
 import { client } from "../server/client.js";
 import { Table, type Mark } from "../table/table.js";
 import { identities, type SavedIdentity } from "./identities.js";
@@ -24,6 +24,7 @@ interface Outcome {
   readonly after: Answer;
   readonly gained: readonly Row[];
   readonly lost: readonly Row[];
+  readonly isArbitrary: boolean;
 }
 
 export function Trial() {
@@ -84,12 +85,13 @@ export function Trial() {
   `;
 }
 
-function Shown({ outcome: { identity, query, after, gained, lost } }: { outcome: Outcome }) {
+function Shown({ outcome: { identity, query, after, gained, lost, isArbitrary: isAny } }: { outcome: Outcome }) {
   const rows = [...gained, ...lost];
   const marks = new Map<Row, Mark>([...gained.map((row) => [row, "added"] as const), ...lost.map((row) => [row, "retracted"] as const)]);
   return html`
     <details class="policy" open=${rows.length > 0 && rows.length <= 20}>
       <summary><strong>${identity.name}</strong> gains ${gained.length} and loses ${lost.length} of <code>${oneLine(query.query)}</code></summary>
+      ${rows.length > 0 && isAny && html`<p class="note">${ARBITRARY}</p>`}
       ${rows.length > 0 && html`<div class="trial-rows"><${Table} label=${`Rows that ${identity.name} gains and loses`} columns=${after.columns} rows=${rows} marks=${marks} /></div>`}
     </details>
   `;
@@ -106,6 +108,7 @@ async function outcomeOf(identity: SavedIdentity, query: SavedQuery, tx: string)
     after,
     gained: after.rows.filter((row) => !had.has(JSON.stringify(row))),
     lost: before.rows.filter((row) => !has.has(JSON.stringify(row))),
+    isArbitrary: isArbitrary(query, before.rows) || isArbitrary(query, after.rows),
   };
 }
 

@@ -1,0 +1,1 @@
+import{a,e as l}from"./part-5SBNPJNF.js";import{f as r}from"./part-XTEOP6XV.js";var d=l("why","",{row:"[JSON]!"});async function y(e,o,n){return(await r(d,{...a(e),row:o},n)).why}function u({question:e,basisT:o}){let{basis:n,with:t}=e;return t||n?.asOf!==void 0?e:{...e,basis:{...n,t:o}}}export{y as a,u as b};

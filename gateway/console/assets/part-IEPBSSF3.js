@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h}from"./part-QVHVCAB4.js";import"./part-C3FHAUT3.js";import"./part-GJJ7KQSY.js";import"./part-E36UJHIO.js";import"./part-XTEOP6XV.js";import"./part-ZJ7BM5PU.js";import"./part-VTCKWQW5.js";import"./part-ST7TEUSA.js";export{d as install,c as installation,b as isInstalled,e as readAll,f as readOne,h as remove,g as save,a as saved};

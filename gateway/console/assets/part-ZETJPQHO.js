@@ -1,1 +1,0 @@
-import{a,c as l}from"./part-GJJ7KQSY.js";import{f as r}from"./part-XTEOP6XV.js";var d=l("why","",{row:"[JSON]!"});async function y(e,o,n){return(await r(d,{...a(e),row:o},n)).why}function u({question:e,basisT:o}){let{basis:n,with:t}=e;return t||n?.asOf!==void 0?e:{...e,basis:{...n,t:o}}}export{y as a,u as b};

@@ -18,9 +18,6 @@ from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import EMPTY, distinct
 from adalog.store.values.arrays import Int64s
 
-# So many events are settled by plain Python, which takes less than the fixed cost of sorting arrays.
-_FEW: Final = 8
-
 
 @dataclass(frozen=True, eq=False)
 class Difference:
@@ -30,16 +27,16 @@ class Difference:
     removed: tuple[Int64s, ...]
 
 
-_NOTHING: Final = Difference((EMPTY.values, EMPTY.values), (EMPTY.values, EMPTY.values))
+_NO_PAIRS: Final = EMPTY.values, EMPTY.values
+_NOTHING: Final = Difference(_NO_PAIRS, _NO_PAIRS)
 
 
 def pairs_between(old: Snapshot, new: Snapshot, attribute: int) -> Difference:
     """The (entity, value) pairs of an attribute that came and went."""
     if _follows(old, new, attribute):
         data = new.data_of(attribute)
-        if data.last_touched(new.t) <= old.t:
-            return _NOTHING
-        return _settled(data.changes(old.t, new.t))
+        few = data.few_changes(old.t, new.t)
+        return _settled(data.changes(old.t, new.t)) if few is None else _settled_few(few)
     before, after = old.columns_of(attribute), new.columns_of(attribute)
     return _compared((before.e, before.v), (after.e, after.v))
 
@@ -59,46 +56,47 @@ def _rows(columns: Columns) -> tuple[Int64s, ...]:
 def _follows(old: Snapshot, new: Snapshot, attribute: int) -> bool:
     """Whether the attribute's events lead from one snapshot to the other: both are moments of one database, as they
     were, and nothing of the attribute's past is forgotten."""
+    first, second = old.origin, new.origin
     return (
         old.codes is new.codes
         and old.t <= new.t
-        and all(each.plain is each and not each.origin.applied for each in (old, new))
-        and attribute not in old.origin.forgetful | new.origin.forgetful
+        and old.is_plain
+        and new.is_plain
+        and not (first.applied or second.applied)
+        and attribute not in first.forgetful
+        and attribute not in second.forgetful
     )
 
 
-def _settled(events: Columns) -> Difference:
-    """Events of one pair alternate, so the first and the last of them say what they come to."""
-    if len(events) < 2:
-        pairs, nothing = (events.e, events.v), (events.e[:0], events.v[:0])
-        asserted = len(events) > 0 and bool(events.added[0])
-        return Difference(pairs, nothing) if asserted else Difference(nothing, pairs)
-    if len(events) <= _FEW:
-        return _settled_few(events)
-    return _settled_many(events)
-
-
-def _settled_few(events: Columns) -> Difference:
-    columns = (column.tolist() for column in (events.e, events.v, events.t, events.added))
+def _settled_few(events: Sequence[tuple[int, int, bool]]) -> Difference:
+    """By plain Python, which takes less than the fixed cost of sorting arrays. events: oldest first."""
+    if not events:
+        return _NOTHING
+    if len(events) == 1:
+        ((e, v, added),) = events
+        pair = np.array([e], np.int64), np.array([v], np.int64)
+        return Difference(pair, _NO_PAIRS) if added else Difference(_NO_PAIRS, pair)
     spans: dict[tuple[int, int], tuple[bool, bool]] = {}
-    for e, v, _, added in sorted(zip(*columns, strict=True)):
-        spans[e, v] = spans.get((e, v), (added,))[0], added
-    came = [pair for pair, span in spans.items() if span == (True, True)]
-    went = [pair for pair, span in spans.items() if span == (False, False)]
+    for e, v, added in events:
+        span = spans.get((e, v))
+        spans[e, v] = (added if span is None else span[0]), added
+    came = sorted(pair for pair, span in spans.items() if span == (True, True))
+    went = sorted(pair for pair, span in spans.items() if span == (False, False))
     return Difference(_columns_of(came), _columns_of(went))
 
 
 def _columns_of(pairs: list[tuple[int, int]]) -> tuple[Int64s, Int64s]:
     if not pairs:
-        return EMPTY.values, EMPTY.values
+        return _NO_PAIRS
     return np.array([e for e, _ in pairs], np.int64), np.array([v for _, v in pairs], np.int64)
 
 
-def _settled_many(events: Columns) -> Difference:
+def _settled(events: Columns) -> Difference:
+    """Events of one pair alternate, so the first and the last of them say what they come to."""
     order = np.lexsort((events.added, events.t, events.v, events.e))
     e, v, added = events.e[order], events.v[order], events.added[order]
     first = run_starts(e, v)
-    last = np.append(first[1:], True)
+    last = np.append(first[1:], True)[: len(order)]
     e, v, came, stays = e[first], v[first], added[first], added[last]
     return Difference((e[came & stays], v[came & stays]), (e[~came & ~stays], v[~came & ~stays]))
 

@@ -180,6 +180,10 @@ class AttributeData:
         every = Columns.concat([self.relation.events(since), young])
         return every.take(every.t <= until)
 
+    def few_changes(self, since: int, until: int) -> list[tuple[int, int, bool]] | None:
+        """The same, oldest first, as (entity, value, whether added); None where they are many, or not young."""
+        return None if since < self.relation.last else self.delta.few_between(since, until)
+
     def shipped(self, t: int) -> tuple[Relation, Columns]:
         """What another process makes the same data from: a relation and the events since, up to t."""
         return self.relation, self.delta.events(0, self.delta.length_at(t))

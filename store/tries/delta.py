@@ -23,6 +23,8 @@ _EVENT: Final = struct.Struct("=qqq")
 # So many events are kept as bytes, which take less than an array, and looked through without an index.
 _FEW: Final = 8
 _FEW_BYTES: Final = _FEW * _EVENT.size
+# So many later ones are passed over on the way to the few that are asked for.
+_FEW_LATER: Final = 64
 
 
 class Delta:
@@ -80,6 +82,26 @@ class Delta:
             rows = np.frombuffer(events[3 * start : 3 * stop], np.int64)
         e, v, stamp = (np.ascontiguousarray(column) for column in rows.reshape(-1, 3).T)
         return Columns(e, v, stamp >> 1, (stamp & 1).astype(np.bool_))
+
+    def few_between(self, since: int, until: int) -> list[tuple[int, int, bool]] | None:
+        """The events (entity, value, whether added) with since < t <= until, oldest first; None where they are many,
+        or many came after them."""
+        events, low, high = self._events, 2 * since + 1, 2 * until + 1
+        if isinstance(events, bytes):
+            rows = _EVENT.iter_unpack(events)
+            return [(e, v, stamp & 1 == 1) for e, v, stamp in rows if low < stamp <= high]
+        stop = len(events)
+        last = max(stop - 3 * _FEW_LATER, 0)
+        while stop > last and events[stop - 1] > high:
+            stop -= 3
+        start = stop
+        last = max(stop - 3 * _FEW, 0)
+        while start > last and events[start - 1] > low:
+            start -= 3
+        if start and events[start - 1] > low:
+            return None
+        rows = zip(events[start:stop:3], events[start + 1 : stop : 3], events[start + 2 : stop : 3], strict=True)
+        return [(e, v, stamp & 1 == 1) for e, v, stamp in rows]
 
     def copy(self, start: int, stop: int) -> Delta:
         events = self._events

@@ -35,6 +35,8 @@ from adalog.store.values.codes import Scratch
 
 DISTINCT_BYTES = 48
 """For each row while rows are made distinct, besides a copy of them: packed, in a table, and numbered."""
+# The budget is not asked for what is so little: most answers are.
+_UNCOUNTED_BYTES = 1 << 14
 # Rows that may repeat before they are made distinct.
 _UNSETTLED = 1 << 21
 
@@ -56,6 +58,7 @@ class Collector:
     _settled: int = 0
     _held: Held = field(init=False)
     _kept: frozenset[str] = field(init=False)
+    _uncounted: int = 0
 
     def __post_init__(self) -> None:
         self._held = Held(self.cancel.budget)
@@ -63,7 +66,10 @@ class Collector:
 
     def __call__(self, batch: Batch) -> bool:
         batch = batch.only(self._kept)
-        self._held.grow(batch.nbytes)
+        self._uncounted += batch.nbytes
+        if self._uncounted > _UNCOUNTED_BYTES:
+            self._held.grow(self._uncounted)
+            self._uncounted = 0
         self._batches.append(batch)
         self._rows += batch.size
         if (self.distinct or self.weighted) and self._due():
@@ -80,8 +86,10 @@ class Collector:
         fresh = self._rows - self._settled
         if fresh > max(self._settled, _UNSETTLED):
             return True
-        limits = [limit for limit in (self.most, self.enough) if limit is not None]
-        return bool(limits) and self._rows >= min(limits) and fresh > self._settled // 4
+        if self.most is None and self.enough is None:
+            return False
+        least = min(limit for limit in (self.most, self.enough) if limit is not None)
+        return self._rows >= least and fresh > self._settled // 4
 
     def _settle(self) -> None:
         """Makes one batch of all, of rows that are distinct."""
@@ -90,6 +98,7 @@ class Collector:
             self._batches = [self._batches[0].distinct(self.cancel.check)]
         self._rows = self._settled = self._batches[0].size
         self._held.become(self._batches[0].nbytes)
+        self._uncounted = 0
 
     def rows(self) -> Batch:
         """All rows taken; each once, but for those with weights."""

@@ -53,14 +53,6 @@ class Moments:
         """The extender of a pattern over the version that it names, or what is decided already."""
         return Patterns(self.at(atom.version), rank, strict).extender(atom)
 
-    def pairs(self, atom: DatomAtom, attribute: int, version: Version) -> Batch:
-        """`rows` of a pattern that `is_of_pairs` of an attribute, which is the same one at both moments."""
-        between = self.changed(attribute)
-        pairs = between.added if version is Version.CAME else between.removed
-        assert isinstance(atom.entity, str)
-        assert isinstance(atom.value, str)
-        return Batch(len(pairs[0]), {atom.entity: pairs[0], atom.value: pairs[1]}) if len(pairs[0]) else _NO_ROWS
-
     def rows(self, atom: DatomAtom, strict: bool, version: Version) -> Batch:
         """Distinct rows of a pattern's variables, for CAME rows that hold at the second moment, for WENT rows that
         hold at the first. All that hold at that moment alone are among them."""
@@ -68,11 +60,12 @@ class Moments:
         attribute = self.attribute(atom)
         is_stamped = atom.tx is not None or atom.added is not None
         if attribute is not None and not is_stamped and not _names_an_entity(atom, attribute):
-            if is_of_pairs(atom):
-                return self.pairs(atom, attribute.id, version)
             between = self.changed(attribute.id)
-            if not len((between.added if came else between.removed)[0]):
+            e, v = between.added if came else between.removed
+            if not len(e):
                 return _NO_ROWS
+            if is_of_pairs(atom):
+                return Batch(len(e), {str(atom.entity): e, str(atom.value): v})
         other = {each.id: (each.ident_code, terms) for each, terms in self._sides(atom, strict, not came)}
         parts: list[Batch] = []
         for attribute, terms in self._sides(atom, strict, came):

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from adalog.executor.facts.facts import DerivedRelation, FactRows
-from adalog.executor.join.batch import Batch, Column, Mask
+from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs
 from adalog.planner.feeds import SCALARS, FedBody
+from adalog.store.tries.trie import among
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.keys import spell
 from adalog.store.values.layout import code_of
@@ -203,13 +204,13 @@ class Arguments:
     def relations(self) -> dict[str, DerivedRelation]:
         return {name: rows.read() for name, rows in self._rows.items()}
 
-    def asks_for(self, name: str, place: int, values: Column) -> Mask:
-        """Which values some feed has in a column of a relation."""
-        known = self._rows[name].settled().levels((place,)).values[0]
-        at = known.searchsorted(values)
-        at[at == len(known)] = 0
-        found: Mask = known[at] == values if len(known) else np.zeros(len(values), np.bool_)
-        return found
+    def asked_for(self, name: str, place: int, batch: Batch, variable: str) -> Batch:
+        """The rows of a batch whose value of a variable some feed has in a column of a relation."""
+        known, values = self._rows[name].settled().levels((place,)).values[0], batch.columns[variable]
+        if batch.size == 1:
+            at = known.searchsorted(values[0])
+            return batch if at < len(known) and known[at] == values[0] else batch.slice(0, 0)
+        return batch.keep(among(values, known)) if batch.size else batch
 
     def columns(self) -> dict[str, list[Column]]:
         return {name: list(rows.settled().columns) for name, rows in self._rows.items()}

@@ -55,7 +55,10 @@ class LastingJoins:
     ) -> None:
         """Begins a step: the databases that move, those that do not, and what else there is to read."""
         self._let_go()
-        self._lasts = all(each.old.schema.key == each.new.schema.key for each in moments.values())
+        self._lasts = True
+        for each in moments.values():
+            if each.old.schema.key != each.new.schema.key:
+                self._lasts = False
         if not self._suits(moments, still, relations):
             self.forget()
         self._seen = {name: each.new.t for name, each in moments.items()}
@@ -143,4 +146,10 @@ def _same(known: Mapping[str, object], given: Mapping[str, object]) -> bool:
     """Whether all values are the very same ones."""
     if known is given:
         return True
-    return len(known) == len(given) and all(known.get(name) is each for name, each in given.items())
+    if len(known) != len(given):
+        return False
+    # On the way of every live step, where a generator would cost as much again.
+    for name, each in given.items():  # noqa: SIM110
+        if known.get(name) is not each:
+            return False
+    return True

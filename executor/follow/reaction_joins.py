@@ -5,7 +5,7 @@ Plans are made when they are first needed, and anew when sizes change by a facto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -93,9 +93,9 @@ class ReactionJoins:
         self._group_bodies: dict[Version, AndNode] = {}
         moves = moving_database(source)
         self._moves = moves if rules is None else with_derived(moves)
-        # By the identity of atoms: what their attributes are under the schemas of a step's moments.
-        self._attributes: dict[int, int | None] = {}
+        # Of a step's moments, and what begins with these.
         self._schemas: tuple[Schema | None, Schema | None] = (None, None)
+        self._known_starts: list[_Start] = []
         self._epoch: tuple[Any, ...] = ()
         self._planned_for: Mapping[Hashable, int] = {}
 
@@ -163,14 +163,21 @@ class ReactionJoins:
         return QueryRun(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
 
     def heads(self, tick: Moments, run: QueryRun) -> Heads:
-        entered, left = (Collector(self.maintenance.head, True, False, None, None, run.cancel) for _ in range(2))
+        head = self.maintenance.head
+        entered = Collector(head, True, False, None, None, run.cancel)
+        left = Collector(head, True, False, None, None, run.cancel)
         if self._derivation is not None:
             databases = self._databases(tick.old)
             self._derivation.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
         fixed: dict[str, int] | None = None
         covered = _Covered()
-        for place, reaction in enumerate(self.maintenance.reactions):
-            batch = self._changed(reaction.changed, tick, run.strict)
+        for place, start in enumerate(self._starts(tick)):
+            reaction = start.reaction
+            if start.pairs_of is None:
+                batch = self._changed(reaction.changed, tick, run.strict)
+            else:
+                change = tick.changed(start.pairs_of)
+                batch = start.batch(change.added if start.came else change.removed)
             if not batch.size:
                 continue
             batch = covered.left(reaction, batch)
@@ -180,18 +187,20 @@ class ReactionJoins:
                 self._check_plans(tick.new)
                 self._lasting.go({self._source: tick}, self._still, self._relations(), run)
                 fixed = self.constants(tick.new, run.values)
-            batch = with_columns(batch, fixed)
-            if not batch.size:
-                continue
+            if fixed:
+                batch = with_columns(batch, fixed)
+                if not batch.size:
+                    continue
             key = place, self._is_sure(reaction, batch, tick, run.strict)
             plan = self._plan_of(key, tick.new, run.cancel)
             for name, column, variable in plan.probes:
-                batch = batch.keep(self._arguments.asks_for(name, column, batch.columns[variable]))
+                batch = self._arguments.asked_for(name, column, batch, variable)
             if not batch.size:
                 continue
             join = self._lasting.join(key, plan.join.body.items, plan.given, plan.join.levels)
             if join is not None:
-                Driver(join, entered if reaction.enters else left, run.cancel, run.threads).run(batch)
+                sink = entered if reaction.enters else left
+                Driver(join, sink, run.cancel, run.threads).run(batch, counted=False)
         forget_scratch()
         return Heads(entered.rows(), left.rows())
 
@@ -199,25 +208,20 @@ class ReactionJoins:
         kept = {} if self._derivation is None else self._derivation.relations
         return {**self._lists, **kept, **self._arguments.relations()}
 
+    def _starts(self, tick: Moments) -> list[_Start]:
+        """What begins the reactions between moments with these schemas."""
+        schemas = tick.old.schema, tick.new.schema
+        if schemas[0] is not self._schemas[0] or schemas[1] is not self._schemas[1]:
+            self._known_starts = [_Start.of(each, tick) for each in self.maintenance.reactions]
+            self._schemas = schemas
+        return self._known_starts
+
     def _changed(self, atom: Atom, tick: Moments, strict: bool) -> Batch:
         """The rows of an atom that came or went."""
         if isinstance(atom, DatomAtom):
-            attribute = self._attribute(atom, tick)
-            if attribute is not None:
-                return tick.pairs(atom, attribute, atom.version)
             return tick.rows(atom, strict, atom.version)
         assert self._derivation is not None
         return fact_rows(atom, self._derivation.changed(atom))
-
-    def _attribute(self, atom: DatomAtom, tick: Moments) -> int | None:
-        """The attribute whose pairs are the rows of a pattern; None if they are not an attribute's pairs."""
-        schemas = tick.old.schema, tick.new.schema
-        if schemas[0] is not self._schemas[0] or schemas[1] is not self._schemas[1]:
-            self._schemas, self._attributes = schemas, {}
-        if id(atom) not in self._attributes:
-            found = tick.attribute(atom) if is_of_pairs(atom) else None
-            self._attributes[id(atom)] = None if found is None else found.id
-        return self._attributes[id(atom)]
 
     def _is_sure(self, reaction: Reaction, batch: Batch, tick: Moments, strict: bool) -> bool:
         """Whether changed rows need no check. The plan may have been made for another moment."""
@@ -258,7 +262,7 @@ class ReactionJoins:
         collector = collector_for(plan, None, run.cancel)
         start = with_columns(keys, self.constants(at, run.values))
         if start.size and join is not None:
-            Driver(join, collector, run.cancel, run.threads).run(start)
+            Driver(join, collector, run.cancel, run.threads).run(start, counted=False)
         return collector.rows()
 
     # Plans
@@ -316,6 +320,31 @@ class ReactionJoins:
         return self._group_plan
 
 
+_NO_ROWS: Final = Batch(0, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A reaction. `pairs_of`: the attribute whose pairs are its atom's rows, under the `names`; None: these are not an
+    attribute's pairs. `came`: whether it begins with what came."""
+
+    reaction: Reaction
+    pairs_of: int | None
+    names: tuple[str, str]
+    came: bool
+
+    @staticmethod
+    def of(reaction: Reaction, tick: Moments) -> _Start:
+        atom = reaction.changed
+        attribute = tick.attribute(atom) if isinstance(atom, DatomAtom) and is_of_pairs(atom) else None
+        names = ("", "") if attribute is None else (str(atom.terms[0]), str(atom.terms[2]))
+        return _Start(reaction, None if attribute is None else attribute.id, names, atom.version is Version.CAME)
+
+    def batch(self, pairs: Sequence[Column]) -> Batch:
+        e, v = pairs
+        return Batch(len(e), {self.names[0]: e, self.names[1]: v}) if len(e) else _NO_ROWS
+
+
 class _Covered:
     """The entities of a step of which other reactions find everything that enters, or leaves, already."""
 
@@ -328,10 +357,10 @@ class _Covered:
             for (enters, name), entities in self._entities.items():
                 if enters is reaction.enters and name in batch.columns:
                     for each in entities:
-                        batch = batch.keep(~among(batch.columns[name], each))
+                        batch = batch.keep(~among(batch.columns[name], distinct(each)))
         if reaction.covers is not None and batch.size:
             key = reaction.enters, reaction.covers
-            self._entities.setdefault(key, []).append(distinct(batch.columns[reaction.covers]))
+            self._entities.setdefault(key, []).append(batch.columns[reaction.covers])
         return batch
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 
@@ -34,7 +36,7 @@ class ResultChanges:
     def heads(self, entered: Batch, left: Batch) -> dict[int, Change]:
         """The change of each feed that heads entered or left."""
         added, removed = by_feed(entered), by_feed(left)
-        nothing = entered.slice(0, 0)
+        nothing = entered if not entered.size else left if not left.size else entered.slice(0, 0)
         return {
             feed: Change(self._batch(added.get(feed, nothing)), self._batch(removed.get(feed, nothing)))
             for feed in dict.fromkeys((*added, *removed))
@@ -77,12 +79,13 @@ class ResultChanges:
 
     def _result(self, codes: Sequence[Column]) -> Result:
         find = self.query.find
-        columns = tuple(
-            ResultColumn(element.label, type_of(column))
-            for element, column in zip(find.elements, codes, strict=True)
-        )
+        pairs = zip(find.elements, codes, strict=True)
+        columns = tuple([_column(element.label, type_of(column)) for element, column in pairs])
         shape = "maps" if find.keys else find.shape
         return Result(columns, codes, self.values, len(codes[0]), shape, find.keys, self.t, "LOCAL", 0.0)
+
+
+_column: Final = lru_cache(maxsize=1024)(ResultColumn)
 
 
 def by_feed(batch: Batch) -> dict[int, Batch]:
@@ -92,7 +95,7 @@ def by_feed(batch: Batch) -> dict[int, Batch]:
     feeds = batch.columns.get(FEED)
     if feeds is None:
         return {ONLY: batch}
-    if (feeds == feeds[0]).all():
+    if batch.size == 1 or (feeds == feeds[0]).all():
         return {int(feeds[0]): batch}
     batch = batch.take(np.argsort(feeds, kind="stable"))
     feeds = batch.columns[FEED]

@@ -156,7 +156,7 @@ class RuleJoins:
         body = ready.plan.body.items
         join = self._lasting.join((id(joined), seed), body, joined.given, ready.plan.levels, seed=seed)
         if join is not None:
-            Driver(join, sink, self._run.cancel).run(batch)
+            Driver(join, sink, self._run.cancel).run(batch, counted=False)
 
     def _ready_of(self, joined: BodyJoin) -> _Ready:
         known = self._ready.get(id(joined))

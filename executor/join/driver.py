@@ -43,11 +43,12 @@ class Driver:
         self._stopped = False
         self._failure: BaseException | None = None
 
-    def run(self, batch: Batch, depth: int = 0) -> None:
-        """Drives the prefixes in `batch` to the last variable; `depth` of their variables are bound by levels."""
+    def run(self, batch: Batch, depth: int = 0, *, counted: bool = True) -> None:
+        """Drives the prefixes in `batch` to the last variable; `depth` of their variables are bound by levels.
+        counted: whether a small join, too, counts what it does at each level."""
         levels = len(self.join.levels)
         self.cancel.check()
-        small = self.join.begun(batch) if depth == 0 else self.join.extended(batch, depth)
+        small = self.join.begun(batch, counted=counted) if depth == 0 else self.join.extended(batch, depth)
         if small is None:
             first = batch if depth else self.join.start(batch)
         else:

@@ -60,8 +60,8 @@ def _follows(old: Snapshot, new: Snapshot, attribute: int) -> bool:
     return (
         old.codes is new.codes
         and old.t <= new.t
-        and old.is_plain
-        and new.is_plain
+        # Both are plain. On the way of every live step, where calls of properties would cost as much again.
+        and not (old.since_t or new.since_t or old.is_history or new.is_history)
         and not (first.applied or second.applied)
         and attribute not in first.forgetful
         and attribute not in second.forgetful
@@ -80,14 +80,18 @@ def _settled_few(events: Sequence[tuple[int, int, bool]]) -> Difference:
     for e, v, added in events:
         span = spans.get((e, v))
         spans[e, v] = (added if span is None else span[0]), added
-    came = sorted(pair for pair, span in spans.items() if span == (True, True))
-    went = sorted(pair for pair, span in spans.items() if span == (False, False))
+    came: list[tuple[int, int]] = []
+    went: list[tuple[int, int]] = []
+    for each, (first, last) in spans.items():
+        if first == last:
+            (came if first else went).append(each)
     return Difference(_columns_of(came), _columns_of(went))
 
 
 def _columns_of(pairs: list[tuple[int, int]]) -> tuple[Int64s, Int64s]:
     if not pairs:
         return _NO_PAIRS
+    pairs.sort()
     return np.array([e for e, _ in pairs], np.int64), np.array([v for _, v in pairs], np.int64)
 
 

@@ -355,13 +355,15 @@ class Snapshot:
             return data.ev(self.t).size.pairs if few is None else len(few)
         return len(self.columns(attribute))
 
-    @cached_property
+    @property
     def statistics_epoch(self) -> tuple[int, int]:
         """Changes when attributes may have grown or shrunk by a factor: what query plans are kept under."""
         folded = self.origin.folded
-        if folded is None:
-            folded = sum(data.relation.count for data in self._data.values())
-        return (self.t.bit_length(), folded.bit_length())
+        return (self.t.bit_length(), (self._folded if folded is None else folded).bit_length())
+
+    @cached_property
+    def _folded(self) -> int:
+        return sum(data.relation.count for data in self._data.values())
 
     # Entities
 

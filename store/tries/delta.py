@@ -84,8 +84,8 @@ class Delta:
         return Columns(e, v, stamp >> 1, (stamp & 1).astype(np.bool_))
 
     def few_between(self, since: int, until: int) -> list[tuple[int, int, bool]] | None:
-        """The events (entity, value, whether added) with since < t <= until, oldest first; None where they are many,
-        or many came after them."""
+        """The events (entity, value, whether added) with since < t <= until, oldest first; None where they or later
+        ones are many."""
         events, low, high = self._events, 2 * since + 1, 2 * until + 1
         if isinstance(events, bytes):
             rows = _EVENT.iter_unpack(events)

@@ -15,6 +15,7 @@ from adalog.store.values.short_decimals import DecimalParts, decimal_of, number_
 _UNREAD: Final = object()
 # No word: none has 31 digits after the point.
 _NONE: Final = -1
+_NO_WORDS: Final = np.empty(0, np.int64)
 
 
 class MadeValues:
@@ -22,7 +23,7 @@ class MadeValues:
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         self._values: list[Any] = list(values)
-        self._words = np.empty(0, np.int64)
+        self._words = _NO_WORDS
 
     def __len__(self) -> int:
         return len(self._values)

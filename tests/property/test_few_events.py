@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adalog.store.snapshot.difference import Difference, _settled_few, _settled_many
+from adalog.store.snapshot.difference import Difference, _settled, _settled_few
 from adalog.store.tries.columns import Columns
+from adalog.store.tries.delta import Delta
 from adalog.store.tries.signed import pushed
 from adalog.store.tries.trie import Csr, Trie
 
@@ -27,7 +28,7 @@ def sides(found: Difference) -> list[list[list[int]]]:
 @settings(max_examples=400, deadline=None)
 @given(
     held,
-    st.lists(st.tuples(pairs, st.booleans()), min_size=1, max_size=8),
+    st.lists(st.tuples(pairs, st.booleans()), max_size=8),
     st.randoms(use_true_random=False),
 )
 def test_few_events_are_settled_as_many_are(
@@ -41,14 +42,34 @@ def test_few_events_are_settled_as_many_are(
         t += not (same and added)
         now ^= {pair}
         rows.append((*pair, t, added))
+    few = sides(_settled_few([(e, v, added) for e, v, _, added in rows]))
     random.shuffle(rows)
     table = np.array(rows, np.int64).reshape(-1, 4)
     events = Columns(*(table[:, place].copy() for place in range(3)), table[:, 3].astype(np.bool_))
-    few = sides(_settled_few(events))
-    assert few == sides(_settled_many(events))
+    assert few == sides(_settled(events))
     came, went = (list(zip(*side, strict=True)) for side in few)
     assert came == sorted(now - base)
     assert went == sorted(base - now)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(pairs, st.integers(0, 2), st.booleans()), max_size=90), st.data())
+def test_few_events_of_some_transactions_are_found_from_the_newest_on(
+    rows: list[tuple[Pair, int, bool]], data: st.DataObject
+) -> None:
+    delta, events, t = Delta(), [], 1
+    for (e, v), later, added in rows:
+        t += later
+        delta.append(e, v, t, added)
+        events.append((e, v, t, added))
+    since = data.draw(st.integers(0, t + 1))
+    until = data.draw(st.integers(since, t + 2))
+    wanted = [(e, v, added) for e, v, at, added in events if since < at <= until]
+    later = [at for *_, at, _ in events if at > until]
+    few = delta.few_between(since, until)
+    assert few == wanted or (few is None and (len(wanted) > 8 or len(later) >= 64))
+    if len(wanted) <= 8 and len(later) < 64:
+        assert few == wanted
 
 
 @settings(max_examples=400, deadline=None)

@@ -33,9 +33,11 @@ Grouped = tuple[Part, int]
 @dataclass(slots=True)
 class Program:
     """`numbers`: as of `kernels.small_join`. `places`: the words of them that each run fills in. `names`: the
-    columns before the first record, and after each. `checks_first`: whether the first record binds nothing."""
+    columns before the first record, and after each; `widths`: up to which slot these are. `checks_first`: whether
+    the first record binds nothing."""
 
     names: list[Names]
+    widths: list[int] = field(default_factory=list)
     checks_first: bool = False
     words: list[int] = field(default_factory=list)
     places: list[tuple[int, Placed]] = field(default_factory=list)
@@ -88,6 +90,7 @@ def program_of(
     if program.records == program.checks_first and levels:
         return None
     program.numbers = np.array(program.words, np.int64)
+    program.widths = [1 + max((slot for _, slot in names), default=-1) for names in program.names]
     return program
 
 

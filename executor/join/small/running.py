@@ -77,7 +77,9 @@ class SmallJoin:
         if counts is not None:
             _count(counts, report, program, range(program.checks_first, done), first, time.perf_counter() - began)
         here = frames[side]
-        columns = {name: here[slot, :rows].copy() for name, slot in program.names[done]}
+        # One copy of all slots up to the last one that is bound.
+        slots = here[: program.widths[done], :rows].copy()
+        columns = {name: slots[slot] for name, slot in program.names[done]}
         return Batch(rows, columns, None if weight is None else here[SLOTS - 1, :rows].copy()), first + done
 
     def _is_again(self, shape: _Shape) -> bool:

@@ -209,7 +209,7 @@ class Arguments:
         known, values = self._rows[name].settled().levels((place,)).values[0], batch.columns[variable]
         if batch.size == 1:
             at = known.searchsorted(values[0])
-            return batch if at < len(known) and known[at] == values[0] else batch.slice(0, 0)
+            return batch if at < len(known) and known[at] == values[0] else Batch(0, {})
         return batch.keep(among(values, known)) if batch.size else batch
 
     def columns(self) -> dict[str, list[Column]]:

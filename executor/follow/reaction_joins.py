@@ -24,7 +24,7 @@ from adalog.executor.follow.lasting_joins import LastingJoins
 from adalog.executor.follow.program import Derivation
 from adalog.executor.follow.rule_joins import with_columns
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.join.driver import Driver
+from adalog.executor.join.driver import drive_few
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.shortcuts.intersection import forget_scratch
 from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes, sizes_of
@@ -199,8 +199,7 @@ class ReactionJoins:
                 continue
             join = self._lasting.join(key, plan.join.body.items, plan.given, plan.join.levels)
             if join is not None:
-                sink = entered if reaction.enters else left
-                Driver(join, sink, run.cancel, run.threads).run(batch, counted=False)
+                drive_few(join, entered if reaction.enters else left, run.cancel, batch, run.threads)
         forget_scratch()
         return Heads(entered.rows(), left.rows())
 
@@ -262,7 +261,7 @@ class ReactionJoins:
         collector = collector_for(plan, None, run.cancel)
         start = with_columns(keys, self.constants(at, run.values))
         if start.size and join is not None:
-            Driver(join, collector, run.cancel, run.threads).run(start, counted=False)
+            drive_few(join, collector, run.cancel, start, run.threads)
         return collector.rows()
 
     # Plans
@@ -325,8 +324,8 @@ _NO_ROWS: Final = Batch(0, {})
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """A reaction. `pairs_of`: the attribute whose pairs are its atom's rows, under the `names`; None: these are not an
-    attribute's pairs. `came`: whether it begins with what came."""
+    """A reaction. `pairs_of`: the attribute whose pairs are its atom's rows, under the `names`, if there is one.
+    `came`: whether it begins with what came."""
 
     reaction: Reaction
     pairs_of: int | None

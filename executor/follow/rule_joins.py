@@ -17,7 +17,7 @@ from adalog.executor.extenders.patterns import Patterns
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
 from adalog.executor.follow.lasting_joins import LastingJoins
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
-from adalog.executor.join.driver import Driver
+from adalog.executor.join.driver import drive_few
 from adalog.planner.delta.rules import BodyJoin, DeltaJoin
 from adalog.planner.model.logical import DatomAtom, RelationAtom
 from adalog.planner.model.plan import Plan
@@ -156,7 +156,7 @@ class RuleJoins:
         body = ready.plan.body.items
         join = self._lasting.join((id(joined), seed), body, joined.given, ready.plan.levels, seed=seed)
         if join is not None:
-            Driver(join, sink, self._run.cancel).run(batch, counted=False)
+            drive_few(join, sink, self._run.cancel, batch)
 
     def _ready_of(self, joined: BodyJoin) -> _Ready:
         known = self._ready.get(id(joined))

@@ -43,12 +43,15 @@ class Driver:
         self._stopped = False
         self._failure: BaseException | None = None
 
-    def run(self, batch: Batch, depth: int = 0, *, counted: bool = True) -> None:
-        """Drives the prefixes in `batch` to the last variable; `depth` of their variables are bound by levels.
-        counted: whether a small join, too, counts what it does at each level."""
-        levels = len(self.join.levels)
+    def run(self, batch: Batch, depth: int = 0) -> None:
+        """Drives the prefixes in `batch` to the last variable; `depth` of their variables are bound by levels."""
         self.cancel.check()
-        small = self.join.begun(batch, counted=counted) if depth == 0 else self.join.extended(batch, depth)
+        small = self.join.begun(batch) if depth == 0 else self.join.extended(batch, depth)
+        self.go_on(batch, depth, small)
+
+    def go_on(self, batch: Batch, depth: int, small: tuple[Batch, int] | None) -> None:
+        """The same from where a small join led, if it did anything."""
+        levels = len(self.join.levels)
         if small is None:
             first = batch if depth else self.join.start(batch)
         else:
@@ -206,3 +209,16 @@ class Driver:
             if self._helpers:
                 self._lock.notify_all()
         del failed
+
+
+def drive_few(
+    join: GenericJoin, sink: Callable[[Batch], bool], cancel: Cancel, batch: Batch, threads: int = 1
+) -> None:
+    """Runs a join from prefixes that are probably few, mostly as one small join, and does not count what it does at
+    each level."""
+    cancel.check()
+    small = join.begun(batch, counted=False)
+    if small is None or small[1] < len(join.levels):
+        Driver(join, sink, cancel, threads).go_on(batch, 0, small)
+    elif small[0].size:
+        sink(small[0])

@@ -17,7 +17,7 @@ import numpy as np
 from adalog.store.tries.columns import Columns, are_of
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION, Relation
-from adalog.store.tries.trie import Csr, Trie, distinct
+from adalog.store.tries.trie import FEW_EVENTS, Csr, Trie, distinct
 from adalog.store.values.arrays import CodeColumn
 
 
@@ -57,7 +57,11 @@ class _Advancing:
             place = bisect_right(self.tries, length, key=itemgetter(0)) - 1
             known, trie = self.tries[place]
             if known < length:
-                trie = advanced(trie, delta.events(known, length), inverse=inverse)
+                if length - known > FEW_EVENTS:
+                    trie = advanced(trie, delta.events(known, length), inverse=inverse)
+                else:
+                    few = delta.listed(known, length)
+                    trie = trie.advanced_by_few([(v, e, added) for e, v, added in few] if inverse else few)
                 if place == len(self.tries) - 1:
                     self.tries.append((length, trie))
                     # The first one stays: whatever is older than the others begins there.

@@ -100,8 +100,16 @@ class Delta:
             start -= 3
         if start and events[start - 1] > low:
             return None
-        rows = zip(events[start:stop:3], events[start + 1 : stop : 3], events[start + 2 : stop : 3], strict=True)
-        return [(e, v, stamp & 1 == 1) for e, v, stamp in rows]
+        return self.listed(start // 3, stop // 3)
+
+    def listed(self, start: int, stop: int) -> list[tuple[int, int, bool]]:
+        """Some of the events, as (entity, value, whether added)."""
+        events = self._events
+        if isinstance(events, bytes):
+            rows = _EVENT.iter_unpack(events[start * _EVENT.size : stop * _EVENT.size])
+            return [(e, v, stamp & 1 == 1) for e, v, stamp in rows]
+        few = events[3 * start : 3 * stop]
+        return [(few[i], few[i + 1], few[i + 2] & 1 == 1) for i in range(0, len(few), 3)]
 
     def copy(self, start: int, stop: int) -> Delta:
         events = self._events

@@ -6,6 +6,7 @@ through a place holds the `Placed` meanwhile: it keeps the arrays.
 
 from __future__ import annotations
 
+from array import array
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -25,8 +26,8 @@ class Placed:
     __slots__ = ("_held", "numbers", "place")
 
     def __init__(self, numbers: list[int], held: tuple[object, ...]) -> None:
-        self.numbers = np.array(numbers, np.int64)
-        self.place = byte_of(self.numbers) >> 3
+        self.numbers = array("q", numbers)
+        self.place = start_of(self.numbers) >> 3
         self._held = held
 
     def __reduce__(self) -> NoReturn:
@@ -38,10 +39,15 @@ def without_places(described: object) -> dict[str, Any]:
     return {name: value for name, value in vars(described).items() if name != "placed"}
 
 
-def byte_of(array: NDArray[Any]) -> int:
+def byte_of(column: NDArray[Any]) -> int:
     """The place of an array in bytes."""
-    address: int = array.__array_interface__["data"][0]
+    address: int = column.__array_interface__["data"][0]
     return address - ORIGIN
+
+
+def start_of(column: array[int]) -> int:
+    """The place of an array of the standard library in bytes; of its words, at a whole word."""
+    return column.buffer_info()[0] - ORIGIN
 
 
 def words_of(*arrays: NDArray[np.int64]) -> list[int] | None:

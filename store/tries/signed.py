@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adalog.store.tries.places import Placed, byte_of, without_places, words_of
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
-
-T = TypeVar("T", np.int64, np.bool_)
 
 Words = NDArray[np.uint64]
 
@@ -109,37 +107,9 @@ class Signed:
         """(keys, values, added) of all its pairs, sorted."""
         return np.repeat(self.keys, np.diff(self.offsets)), self.values, self.added
 
-    def having(self, key: int, value: int, *, added: bool, count: int) -> Signed:
-        """The level with one change more, after which the key has so many values. A pair that came and went is
-        none of it."""
-        keys, offsets, counts = self.keys, self.offsets, self.counts
-        at = int(keys.searchsorted(key))
-        if at == len(keys) or keys[at] != key:
-            place = int(offsets[at])
-            return Signed(
-                _with(keys, at, key),
-                np.concatenate((offsets[: at + 1], offsets[at:] + 1)),
-                _with(self.values, place, value),
-                _with(self.added, place, added),
-                _with(counts, at, count),
-            )
-        start, stop = int(offsets[at]), int(offsets[at + 1])
-        place = start + int(self.values[start:stop].searchsorted(value))
-        if place == stop or self.values[place] != value:
-            return Signed(
-                keys,
-                np.concatenate((offsets[: at + 1], offsets[at + 1 :] + 1)),
-                _with(self.values, place, value),
-                _with(self.added, place, added),
-                _with(_without(counts, at), at, count),
-            )
-        assert bool(self.added[place]) is not added, "a level says again what is so already"
-        values, signs = _without(self.values, place), _without(self.added, place)
-        if stop - start == 1:
-            offsets = np.concatenate((offsets[: at + 1], offsets[at + 2 :] - 1))
-            return Signed(_without(keys, at), offsets, values, signs, _without(counts, at))
-        offsets = np.concatenate((offsets[: at + 1], offsets[at + 1 :] - 1))
-        return Signed(keys, offsets, values, signs, _with(_without(counts, at), at, count))
+    def count_at(self, at: int) -> int:
+        """How many values the key at a position has."""
+        return int(self.counts[at])
 
     def nbytes(self) -> int:
         return sum(each.nbytes for each in (self.keys, self.offsets, self.values, self.added, self.counts))
@@ -152,6 +122,11 @@ Levels = tuple[Signed, ...]
 """Levels, the newest first."""
 
 
+def takes_more(level: Signed) -> bool:
+    """Whether a level, the youngest one, is copied with what comes next."""
+    return len(level) < YOUNG
+
+
 def pushed(fresh: Signed, levels: Levels) -> Levels:
     """The levels with a newer one on top, merged where sizes would not be geometric."""
     if not len(fresh):
@@ -159,17 +134,11 @@ def pushed(fresh: Signed, levels: Levels) -> Levels:
     if levels and len(fresh) + len(levels[0]) <= YOUNG:
         # The youngest is copied each time, so that the one before it stays as it was for its readers.
         fresh, levels = united(fresh, levels[0]), levels[1:]
-    return _geometric(fresh, levels)
+    return geometric(fresh, levels)
 
 
-def pushed_one(key: int, value: int, levels: Levels, *, added: bool, count: int) -> Levels:
-    """The same for one pair, which most transactions come to; `count`: of the key's values after it."""
-    if levels and len(levels[0]) < YOUNG:
-        return _geometric(levels[0].having(key, value, added=added, count=count), levels[1:])
-    return pushed(NOTHING_SIGNED.having(key, value, added=added, count=count), levels)
-
-
-def _geometric(fresh: Signed, levels: Levels) -> Levels:
+def geometric(fresh: Signed, levels: Levels) -> Levels:
+    """The levels with another one on top, which may be empty, merged where sizes would not be geometric."""
     while levels and len(fresh) > YOUNG // 2 and len(levels[0]) < _RATIO * len(fresh):
         fresh, levels = united(fresh, levels[0]), levels[1:]
     return (fresh, *levels) if len(fresh) else levels
@@ -252,14 +221,6 @@ def grouped(keys: CodeColumn, values: CodeColumn, added: Bools) -> Signed:
     """A level of pairs that are sorted and distinct; what its keys count is still to be said."""
     starts = np.flatnonzero(run_starts(keys))
     return Signed(keys[starts], np.append(starts, len(keys)), values, added, np.zeros(len(starts), np.int64))
-
-
-def _with(column: NDArray[T], place: int, item: int | bool) -> NDArray[T]:
-    return np.concatenate((column[:place], np.array([item], column.dtype), column[place:]))
-
-
-def _without(column: NDArray[T], place: int) -> NDArray[T]:
-    return np.concatenate((column[:place], column[place + 1 :]))
 
 
 def _chosen(level: Signed, which: Bools) -> Signed:

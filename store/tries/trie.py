@@ -7,9 +7,10 @@ never changes; `advanced` gives the next one, which shares all but the youngest 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +23,19 @@ from adalog.store.tries.signed import (
     grouped,
     order_of,
     pushed,
-    pushed_one,
     run_starts,
     runs,
     summed,
 )
+from adalog.store.tries.young import pushed_one
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 
 # A direct index is kept where it costs at most two slots a key.
 _DENSE_SLOTS_PER_KEY = 2
 _DENSE_SLACK = 64
+
+FEW_EVENTS: Final = 8
+"""So many make the next trie one by one."""
 
 # A touched row from this length on is merged by itself, where a copy of it costs more than finding the places.
 _LONG_ROW = 4096
@@ -241,8 +245,7 @@ def among(values: CodeColumn, known: CodeColumn) -> Bools:
 EMPTY = Csr(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class TrieSize:
+class TrieSize(NamedTuple):
     """pairs: that hold. rows: keys that have values. longest: an upper bound of the longest row's length."""
 
     pairs: int
@@ -303,7 +306,7 @@ class Trie:
         for level in self.levels:
             at = level.position(key)
             if at >= 0:
-                return int(level.counts[at])
+                return level.count_at(at)
         return None
 
     def holds(self, key: int, value: int) -> bool:
@@ -511,21 +514,25 @@ class Trie:
 
         Costs the events and the youngest level; that of a merge of levels now and then.
         """
-        if len(keys) == 1:
-            return self._advanced_by_one(int(keys[0]), int(values[0]), added=bool(added[0]))
-        if len(keys) == 2:
-            return self._advanced_by_two(keys.tolist(), values.tolist(), added.tolist())
+        if len(keys) <= FEW_EVENTS:
+            return self.advanced_by_few(zip(keys.tolist(), values.tolist(), added.tolist(), strict=True))
         fresh, size = self.difference(keys, values, added)
         return Trie(self.base, pushed(fresh, self.levels), size) if len(fresh) else self
 
-    def _advanced_by_two(self, keys: list[int], values: list[int], added: list[bool]) -> Trie:
-        """Mostly a value that replaces another one: two single steps cost less than sorting and merging arrays."""
-        if keys[0] == keys[1] and values[0] == values[1]:
-            # The second event undoes the first. The trie stays the one whose arrays readers know.
-            assert added[0] is not added[1], "what was so already was said again"
-            return self
-        first = self._advanced_by_one(keys[0], values[0], added=added[0])
-        return first._advanced_by_one(keys[1], values[1], added=added[1])
+    def advanced_by_few(self, events: Iterable[tuple[int, int, bool]]) -> Trie:
+        """The same after some events (key, value, whether added): single steps cost less than sorting and merging
+        arrays. The trie itself, whose arrays readers know, where later events undo the others."""
+        changed: dict[tuple[int, int], bool] = {}
+        for key, value, added in events:
+            before = changed.pop((key, value), None)
+            if before is None:
+                changed[key, value] = added
+            else:
+                assert before is not added, "what was so already was said again"
+        trie = self
+        for (key, value), added in changed.items():
+            trie = trie._advanced_by_one(key, value, added=added)
+        return trie
 
     def _advanced_by_one(self, key: int, value: int, *, added: bool) -> Trie:
         before, size = self.count(key), self.size

@@ -73,22 +73,22 @@ def test_few_events_of_some_transactions_are_found_from_the_newest_on(
 
 
 @settings(max_examples=400, deadline=None)
-@given(held, st.lists(st.tuples(pairs, pairs, st.booleans()), max_size=12))
-def test_two_events_make_the_trie_that_many_make(
-    base: frozenset[Pair], steps: list[tuple[Pair, Pair, bool]]
+@given(held, st.lists(st.tuples(pairs, st.lists(pairs, max_size=7), st.booleans()), max_size=12))
+def test_few_events_make_the_trie_that_many_make(
+    base: frozenset[Pair], steps: list[tuple[Pair, list[Pair], bool]]
 ) -> None:
     table = np.array(sorted(base), np.int64).reshape(-1, 2)
     short = general = Trie(Csr.from_sorted(table[:, 0].copy(), table[:, 1].copy()))
     now = set(base)
-    for first, other, again in steps:
-        second, added = first if again else other, []
-        for pair in (first, second):
+    for first, others, again in steps:
+        events, added, former = [first, *((first,) if again else others)], [], set(now)
+        for pair in events:
             added.append(pair not in now)
             now ^= {pair}
-        events = np.array([first, second], np.int64)
-        columns = events[:, 0].copy(), events[:, 1].copy(), np.array(added)
+        table = np.array(events, np.int64)
+        columns = table[:, 0].copy(), table[:, 1].copy(), np.array(added)
         before, short = short, short.advanced(*columns)
-        assert (short is before) is (first == second)
+        assert (short is before) is (now == former)
         fresh, size = general.difference(*columns)
         general = Trie(general.base, pushed(fresh, general.levels), size) if len(fresh) else general
         assert (short.pairs, short.rows) == (general.pairs, general.rows) == (len(now), len({k for k, _ in now}))

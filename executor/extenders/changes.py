@@ -118,5 +118,8 @@ def fact_rows(atom: RelationAtom, columns: Sequence[Column]) -> Batch:
     """Distinct rows of an atom's variables, from some rows of the relation that it reads."""
     if not len(columns[0]):
         return _NO_ROWS
+    named = {term: column for term, column in zip(atom.terms, columns, strict=True) if isinstance(term, str)}
+    if len(named) == len(columns):
+        return Batch(len(columns[0]), named).distinct()
     named, size = selected([term if isinstance(term, str) else None for term in atom.terms], columns)
     return Batch(size, named).distinct() if size else _NO_ROWS

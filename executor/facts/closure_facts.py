@@ -26,6 +26,8 @@ EXIT: Final = 8
 # Steps between two looks at the deadline, and a number of pairs that is worth a new base in any case.
 _STEPS: Final = 1 << 22
 _PAIRS: Final = 4096
+# For facts that others lead to, at first.
+_ROOM: Final = 64
 
 
 class Edges(RowTable):
@@ -143,7 +145,11 @@ class ClosureFacts(MaintainedFacts):
         done, tail = 0, len(rows)
         queue: Ints = rows
         overlay = edges.overlay
-        more = 64
+        more = _ROOM
+        if tail <= _ROOM:
+            # Most changes lead to few facts: with room for them, the kernel is called once.
+            self.reserve(more)
+            queue = np.concatenate((queue, np.empty(more, np.int64)))
         while done < tail:
             cancel.check()
             self._link()

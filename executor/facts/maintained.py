@@ -190,10 +190,10 @@ class MaintainedFacts(RowTable):
         """Makes what holds now what held before."""
         if not self._touched:
             return
-        for rows in self._touched:
-            marks = self._marks[rows]
-            holds = marks & NOW
-            self._marks[rows] = (marks & _OTHERS) | holds | holds << 1
+        rows = joined(self._touched)
+        marks = self._marks[rows]
+        holds = marks & NOW
+        self._marks[rows] = (marks & _OTHERS) | holds | holds << 1
         self._touched, self._pending, self.recent = [], [], _NONE
         self._changed = None
         if self.count - self.size > max(_FEW, self.size):
@@ -211,7 +211,7 @@ class MaintainedFacts(RowTable):
         if not self._touched:
             return _NONE, _NONE
         if self._changed is None:
-            rows = distinct(np.concatenate(self._touched))
+            rows = distinct(joined(self._touched))
             marks = self._marks[rows] & (NOW | BEFORE)
             self._changed = rows[marks == NOW], rows[marks == BEFORE]
         return self._changed

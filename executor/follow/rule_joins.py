@@ -217,7 +217,17 @@ class ChangedAtoms:
                 return _NO_ROWS
             return of_atom(atom, kept, kept.came()), of_atom(atom, kept, kept.went())
         moments, strict = self.step.moments[atom.source], self.step.run.strict
+        attribute = self.joins.attribute_of(atom, moments, strict)
+        if attribute is not None and isinstance(atom.entity, str) and isinstance(atom.value, str):
+            change = moments.changed(attribute)
+            names = atom.entity, atom.value
+            return _pairs(names, change.added), _pairs(names, change.removed)
         return moments.rows(atom, strict, Version.CAME), moments.rows(atom, strict, Version.WENT)
+
+
+def _pairs(names: tuple[str, str], columns: Sequence[Column]) -> Batch:
+    e, v = columns
+    return Batch(len(e), {names[0]: e, names[1]: v})
 
 
 def of_atom(atom: RelationAtom, kept: MaintainedFacts, rows: Column) -> Batch:

@@ -28,6 +28,8 @@ ORIGIN: Final = "#origin"
 _MOST = float(1 << 62)
 
 
+# Rows that are told apart by plain Python, which takes less than the fixed cost of a kernel.
+_FEW: Final = 16
 # Rows of a batch that are looked at for equal ones, and of how many.
 _SAMPLE: Final = 1 << 11
 _MANY: Final = 1 << 15
@@ -118,6 +120,8 @@ class Batch:
         if not self.columns:
             return Batch(1, {}, None if weight is None else weight.sum(keepdims=True))
         if weight is None:
+            if self.size <= _FEW:
+                return self.take_all(_first_few(self.columns.values()))
             if rows_differ(self.columns.values(), check):
                 return self
             return self.take_all(first_rows(stack(self.columns.values()), check))
@@ -126,6 +130,14 @@ class Batch:
             return self
         columns = {name: column[first] for name, column in self.columns.items()}
         return Batch(len(first), columns, group_kernels.sum_by_group(group, weight, len(first)))
+
+
+def _first_few(columns: Iterable[Column]) -> NDArray[np.int64]:
+    """The positions of rows that equal no row before them."""
+    first: dict[tuple[int, ...], int] = {}
+    for position, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        first.setdefault(row, position)
+    return np.array(list(first.values()), np.int64)
 
 
 def check_total(weight: Column, times: Column | None = None) -> None:

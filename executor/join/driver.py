@@ -217,6 +217,10 @@ def drive_few(
     """Runs a join from prefixes that are probably few, mostly as one small join, and does not count what it does at
     each level."""
     cancel.check()
+    if not (join.levels or join.body.parts):
+        # The prefixes are the rows.
+        sink(join.start(batch))
+        return
     small = join.begun(batch, counted=False)
     if small is None or small[1] < len(join.levels):
         Driver(join, sink, cancel, threads).go_on(batch, 0, small)

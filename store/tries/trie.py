@@ -37,6 +37,9 @@ _DENSE_SLACK = 64
 FEW_EVENTS: Final = 8
 """So many make the next trie one by one."""
 
+# So many values are sorted by plain Python, which takes less than the fixed cost of sorting arrays.
+_FEW_VALUES: Final = 16
+
 # A touched row from this length on is merged by itself, where a copy of it costs more than finding the places.
 _LONG_ROW = 4096
 
@@ -228,6 +231,8 @@ def distinct(values: CodeColumn) -> CodeColumn:
     """The distinct values, sorted. numpy's own `unique` hashes integers, which takes 70 times as long as this."""
     if len(values) < 2:
         return values.copy()
+    if len(values) <= _FEW_VALUES:
+        return np.array(sorted(set(values.tolist())), values.dtype)
     ordered = values if (values[1:] >= values[:-1]).all() else np.sort(values)
     return ordered[run_starts(ordered)]
 

@@ -195,6 +195,8 @@ class ReactionJoins:
             plan = self._plan_of(key, tick.new, run.cancel)
             for name, column, variable in plan.probes:
                 batch = self._arguments.asked_for(name, column, batch, variable)
+                if not batch.size:
+                    break
             if not batch.size:
                 continue
             join = self._lasting.join(key, plan.join.body.items, plan.given, plan.join.levels)

@@ -174,6 +174,16 @@ def test_queries_that_differ_in_their_arguments_share_a_view(database: Database,
     assert [reader.kinds() for reader in readers] == [["SNAPSHOT", "DELTA"], ["SNAPSHOT", "DELTA"], ["SNAPSHOT"]]
 
 
+def test_a_pattern_of_two_arguments_of_which_a_datom_has_none_one_or_both(database: Database, hub: Hub) -> None:
+    query = "[:find ?e :in $ ?boss ?age :where [?e :boss ?boss] [?boss :age ?age]]"
+    reader = Reader(database, hub.pool, query, (9, 8))
+    reader.read()
+    for e, age in ((5, 6), (9, 6), (5, 8), (9, 8)):
+        database.transact(f"[[:db/add 7 :boss 9] [:db/add {e} :age {age}]]")
+    reader.until(5)
+    assert [(each.basis_t, each.added) for each in reader.seen if each.kind is EventKind.DELTA] == [(5, [(7,)])]
+
+
 def test_a_late_joiner_begins_where_the_others_are(database: Database, hub: Hub) -> None:
     first = Reader(database, hub.pool, AGES)
     first.read()

@@ -66,9 +66,7 @@ def scope(query: ast.Query, context: PlanningContext) -> ScopedQuery:
     statistics = context.statistics
     schemas = statistics.is_ref, statistics.path_of
     magic = context.options.magic
-    tree = tree_of(
-        query, context.relations, context.plan_inner, *schemas, linear=magic and context.options.turn, narrow=magic
-    )
+    tree = tree_of(query, context.relations, context.plan_inner, *schemas, linear=magic, narrow=magic)
     return ScopedQuery(query, tree)
 
 

@@ -50,10 +50,7 @@ class Bodies:
     ) -> list[dict[str, int]]:
         """Rows of the variables for which clauses hold; `most`: no more than so many of them. `heights`: of
         variables that are heights, so that the highest is as low as it can be."""
-        limit = None if heights else most
-        found = cautiously(
-            Options(), lambda options: self._ran(tuple(clauses), given, limit, options), self.run.cancel
-        )
+        found = self._found(clauses, given, None if heights else most)
         if heights and found.size > 1:
             highest = np.max([found.columns[name] for name in heights], axis=0)
             found = found.keep(highest == highest.min())
@@ -68,6 +65,10 @@ class Bodies:
             else [{}] * found.size
         )
 
+    def columns(self, clauses: Sequence[ast.Clause], given: Row) -> Mapping[str, Column]:
+        """All rows of the variables for which clauses hold, as columns."""
+        return self._found(clauses, given, None).columns
+
     def constants(self, call: ast.RuleCall) -> dict[Position | None, int]:
         """The codes of the constants of a call, by where they stand; in places of entities those of entities."""
         terms = [each for each in call.args if isinstance(each, ast.Const | ast.LookupRef)]
@@ -80,6 +81,12 @@ class Bodies:
     @property
     def _default(self) -> Snapshot | None:
         return self.databases.get("$")
+
+    def _found(self, clauses: Sequence[ast.Clause], given: Row, most: int | None) -> Batch:
+        def ran(options: Options) -> Batch:
+            return self._ran(tuple(clauses), given, most, options)
+
+        return cautiously(Options(), ran, self.run.cancel)
 
     def _ran(self, clauses: tuple[ast.Clause, ...], given: Row, most: int | None, options: Options) -> Batch:
         plan = self._plan(clauses, tuple(given), most, options)

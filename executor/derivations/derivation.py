@@ -17,6 +17,7 @@ from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.names import names_in
 from adalog.datalog.values import Keyword, Value
 from adalog.executor.derivations.bodies import Bodies, Row
+from adalog.executor.derivations.chains import Call, Chains, step_of
 from adalog.executor.derivations.heights import HEIGHT, calls_in
 from adalog.executor.derivations.tabled import Tabled, height_of, table_of, with_source
 from adalog.executor.derivations.texts import Texts
@@ -26,9 +27,6 @@ from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.layout import NIL
 
 Reason = dict[str, Any]
-Call = tuple[str, str, tuple[int, ...]]
-"""A rule, the source that is `$` in it, and the codes of its arguments."""
-
 # Rows among which one is looked for whose calls do not lead back to themselves, where facts have no heights.
 _TRIED: Final = 32
 # Calls within calls, and steps in all, that one answer shows.
@@ -52,12 +50,14 @@ class RuleBody:
 class Derivations:
     """`bodies`: runs clauses with the rules as they are written. `measured`: the rules whose facts have heights,
     each with the number of its recursion. `tables`: the facts of these that a derivation may need, the least height
-    in the last column; by the names that `table_of` gives."""
+    in the last column; by the names that `table_of` gives. `transitive`: the rules whose tables lack the facts
+    between two inner points of a way, each with the rules that join it with itself."""
 
     bodies: Bodies
     texts: Texts
     measured: Mapping[str, int] = field(default_factory=dict)
     tables: Mapping[str, FactRows] = field(default_factory=dict)
+    transitive: Mapping[str, Sequence[ast.Rule]] = field(default_factory=dict)
     _left: int = _STEPS
     _least: dict[str, int] = field(default_factory=dict)
 
@@ -67,14 +67,23 @@ class Derivations:
         for rule in own.rules:
             self._rules.setdefault(rule.name, []).append(rule)
         self._unmeasured = {name for name in self._rules if name not in self.measured} if self.tables else set()
-        tabled = Tabled(self.tables, self._unmeasured, "$")
+        tabled = self._tabled("$")
         rules = (
             replace(rule, name=table_of(name), clauses=tabled.clauses(rule.clauses))
             for name in self._unmeasured
             for rule in self._rules[name]
         )
+        steps = (
+            replace(rule, name=step_of(name, source), clauses=self._tabled(source).clauses(rule.clauses))
+            for name, squares in self.transitive.items()
+            for source in dict.fromkeys(("$", *own.databases, *own.relations))
+            for rule in self._rules[name]
+            if rule not in squares and table_of(name, source) in self.tables
+        )
         facts = {name: DerivedRelation.of([held] if len(held) else []) for name, held in self.tables.items()}
-        self._over_tables = replace(own, rules=(*own.rules, *rules), relations={**own.relations, **facts}, plans={})
+        relations = {**own.relations, **facts}
+        self._over_tables = replace(own, rules=(*own.rules, *rules, *steps), relations=relations, plans={})
+        self._chains = Chains(self._over_tables)
 
     # What holds
 
@@ -96,12 +105,34 @@ class Derivations:
         """A rule with a row that a call follows from. `height`: the code of the least height of the fact, if it has
         one. None where all rows that are tried lead back to calls above."""
         name, source, codes = call
+        if table_of(name, source) in self.tables and name in self.transitive:
+            return self._joined(call, above)
         number = self.measured.get(name) if height is not None else None
         own = frozenset(each for each, other in self.measured.items() if other == number)
         within = RuleBody(source, own, above | {call})
         # The lowest facts follow from rules outside the recursion, most of the others do not.
         outside = height is not None and height == self._lowest(table_of(name, source))
-        for rule in sorted(self._rules[name], key=lambda rule: outside is any(_own_calls(rule.clauses, own))):
+        rules = sorted(self._rules[name], key=lambda rule: outside is any(_own_calls(rule.clauses, own)))
+        return self._first(rules, codes, height, within)
+
+    def _joined(self, call: Call, above: frozenset[Call]) -> Reason | None:
+        """The same of a transitive rule: a step of its other rules, or two halves of a way."""
+        name, source, codes = call
+        squares = self.transitive[name]
+        middle = self._chains.middle(call)
+        within = RuleBody(source, above=above | {call})
+        if middle is None:
+            return self._first([rule for rule in self._rules[name] if rule not in squares], codes, None, within)
+        square = squares[0]
+        row = dict(zip(names_in(square.clauses), (codes[0], middle, codes[1]), strict=True))
+        below = self.steps(square.clauses, row, within)
+        return None if below is None else self._by(square, row, below)
+
+    def _first(
+        self, rules: Sequence[ast.Rule], codes: Sequence[int], height: int | None, within: RuleBody
+    ) -> Reason | None:
+        """The first of some rules that has a row for the arguments of a call."""
+        for rule in rules:
             given = _given(rule, codes)
             if given is None:
                 continue
@@ -110,8 +141,14 @@ class Derivations:
             for row in self._rows(rule.clauses, given, within):
                 below = self.steps(rule.clauses, row, within)
                 if below is not None:
-                    return {"rule": self.texts.at(rule.position), "with": self.shown(row), "steps": below}
+                    return self._by(rule, row, below)
         return None
+
+    def _by(self, rule: ast.Rule, row: Row, steps: list[Reason]) -> Reason:
+        return {"rule": self.texts.at(rule.position), "with": self.shown(row), "steps": steps}
+
+    def _tabled(self, source: str) -> Tabled:
+        return Tabled(self.tables, self._unmeasured, source)
 
     def _lowest(self, table: str) -> int:
         found = self._least.get(table)
@@ -170,7 +207,7 @@ class Derivations:
         table = table_of(clause.name, source)
         height = row.get(height_of(clause))
         if None not in codes:
-            if height is None and table in self.tables:
+            if height is None and table in self.tables and clause.name not in self.transitive:
                 height = _least_height(self.tables[table], codes)
             return (clause.name, source, _whole(codes)), height
         names = [f"{HEIGHT} of place {number}" for number in range(len(codes))]

@@ -27,6 +27,13 @@ def measured(query: ast.Query) -> dict[str, int]:
     return {name: each for name, each in book.component.items() if each in recursive - aggregated}
 
 
+def transitive(query: ast.Query) -> dict[str, tuple[ast.Rule, ...]]:
+    """The rules that a plan derives one step at a time though the text joins them with themselves, each with those
+    of its rules that do."""
+    book = RuleBook.of(query)
+    return {name: squares for name in book.branches if (squares := book.squares(name))}
+
+
 def calls_in(clauses: Iterable[ast.Clause]) -> Iterator[ast.RuleCall]:
     """The calls outside negations."""
     for clause in clauses:

@@ -22,7 +22,7 @@ from adalog.executor.answer.result import sorted_rows
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.derivations.bodies import Bodies, PlanPart
 from adalog.executor.derivations.derivation import Derivations, Reason
-from adalog.executor.derivations.heights import measured
+from adalog.executor.derivations.heights import measured, transitive
 from adalog.executor.derivations.tabled import table_of
 from adalog.executor.derivations.texts import Texts
 from adalog.executor.evaluation.caution import cautiously
@@ -96,7 +96,7 @@ class _Asking:
             return {"holds": False, **(failed or apart)}
         if differs is not None:
             return {"holds": False, "why": differs}
-        derivations = Derivations(bodies, self._texts, recursive, tables)
+        derivations = Derivations(bodies, self._texts, recursive, tables, transitive(query))
         witness = self._first(rows)
         steps = derivations.steps(query.where, witness)
         return {"holds": True, "rows": rows.size, "with": derivations.shown(witness), "steps": steps}

@@ -95,8 +95,8 @@ class Fixpoint:
     dropped: dict[str, DroppedRows] = field(default_factory=dict)
     """By rules with aggregates, how many equal values fell together."""
     round_of: dict[str, Column] = field(default_factory=dict)
-    """For each row of a relation without aggregates the round in which it came. Rounds are numbered through all
-    strata, so a fact follows from facts of earlier rounds."""
+    """For each row of a relation without aggregates the round in which it came; each row that a closure walks to is
+    a round of its own. Rounds are numbered through all strata, so a fact follows from facts of earlier rounds."""
     _ends: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _round: int = 0
 
@@ -125,7 +125,7 @@ class Fixpoint:
                     values, cancel = self.run.values, self.run.cancel
                     held = FactRows(aggregated_head(relation.aggregates, held.columns, values, cancel))
                 elif self.numbered and not relation.aggregates:
-                    self.round_of[relation.name] = _numbers(self._ends.pop(relation.name))
+                    self.round_of[relation.name] = _numbers(self._ends.pop(relation.name), len(held))
                 self.relations[relation.name] = DerivedRelation.of([held] if len(held) else [])
                 self.counts[-1].rows[relation.name] = len(held)
             self.counts[-1].seconds = time.perf_counter() - began
@@ -242,10 +242,9 @@ class Fixpoint:
         before = len(known)
         if self.numbered or len(starts) < _MANY_STARTS:
             self.counts[-1].how = f"walked from {len(starts)} starting points"
-            frontiers: list[int] | None = [] if self.numbered else None
-            known.follow(trie, 1 - closure.fixed, _WALKED_AT_ONCE, frontiers)
-            for end in frontiers or ():
-                self._number({closure.relation: end})
+            known.follow(trie, 1 - closure.fixed, _WALKED_AT_ONCE)
+            # A row follows from one before it.
+            self._round += len(known) - before
         else:
             self.counts[-1].how = f"graph search from {len(starts):,} starting points"
             known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.run.cancel))
@@ -303,10 +302,12 @@ def _reached(rows: Sequence[Column], fixed: int, starts: Column, step: Csr, canc
     return [begins, ends] if fixed == 0 else [ends, begins]
 
 
-def _numbers(ends: Sequence[tuple[int, int]]) -> Column:
-    """The number of each row's round. `ends`: rounds, each with the number of rows after it."""
+def _numbers(ends: Sequence[tuple[int, int]], rows: int) -> Column:
+    """The number of each row's round. `ends`: rounds, each with the number of rows after it; of the rows after the
+    last one each is a round of its own."""
     numbers, sizes = np.array(ends, np.int64).T
-    return np.repeat(numbers, np.diff(sizes, prepend=0))
+    walked = np.arange(rows - sizes[-1]) + numbers[-1] + 1
+    return np.concatenate((np.repeat(numbers, np.diff(sizes, prepend=0)), walked))
 
 
 class _Rule:

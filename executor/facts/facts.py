@@ -281,9 +281,9 @@ class RowFacts:
         known = next((rows for rows in self.parts(Version.ALL) if len(rows) == count), None)
         return FactRows(self._store.range(0, count)) if known is None else known
 
-    def follow(self, step: Trie, moving: int, at_once: int, frontiers: list[int] | None = None) -> None:
-        """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z. `frontiers` takes
-        the number of rows before each frontier."""
+    def follow(self, step: Trie, moving: int, at_once: int) -> None:
+        """Closes pairs along a step: whatever (x, y) there is, (x, z) for every step from y to z. A row comes after
+        the one that it follows from."""
         store = self._store
         if self._dense is not None:
             self._dense = None
@@ -299,10 +299,8 @@ class RowFacts:
                 # The few rows that the last transactions touched are written out for one frontier at a time.
                 touched += 1
                 apart = bool(step.levels) and touched <= _MOST_FRONTIERS
-                limit = store.count if apart or frontiers is not None else MOST_ROWS
+                limit = store.count if apart else MOST_ROWS
                 over = touched_rows(step, distinct(store.rows[moving, done:limit])) if apart else step.over
-                if frontiers is not None:
-                    frontiers.append(limit)
             graph = *step.base.arrays, over.keys, over.offsets, over.values
             rows = store.table, store.rows, done, limit, store.count, store.count + room
             done, store.count = row_kernels.walk(*graph, moving, *rows, at_once, SEED)

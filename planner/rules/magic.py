@@ -283,6 +283,11 @@ class MagicSets:
         if not restrict or predicate.name in self._whole:
             known = [i for i in known if i in predicate.required]
         single = [i for i in known if atom.terms[i] in prefix.given]
+        kept = frozenset() if self.turn else self._kept(predicate)
+        if not kept.isdisjoint(single):
+            # One value that stays restricts a recursion without a magic set that grows.
+            known = [i for i in known if i in kept or i in predicate.required]
+            single = [i for i in single if i in known]
         parts = prefix.parts(str(atom.terms[i]) for i in known if i not in single)
         chosen = [part for part in parts if part[0] & atom.needs]
         if restrict and not chosen and parts:

@@ -32,6 +32,13 @@ class RuleBook:
         home = self.component[rule.name]
         return any(self.component[call.name] == home for call, _ in _calls(rule.clauses))
 
+    def squares(self, name: str) -> tuple[ast.Rule, ...]:
+        """The rules that say that a rule is transitive, as `[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`, if none of its others
+        calls itself. They say the same as one more step of the others does."""
+        squares = tuple(rule for rule in self.branches[name] if _is_square(rule))
+        others = (rule for rule in self.branches[name] if rule not in squares)
+        return () if any(map(self.recurs, others)) else squares
+
     @staticmethod
     def of(query: ast.Query) -> RuleBook:
         """Prunes rules that nothing calls. Raises UNSTRATIFIABLE with the cycle spelled out."""
@@ -132,3 +139,17 @@ def _size(clauses: Iterable[ast.Clause]) -> int:
             case _:
                 total += 1
     return total
+
+
+def _is_square(rule: ast.Rule) -> bool:
+    """`[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`, as transitivity is written."""
+    if len(rule.clauses) != 2 or rule.required or any(rule.aggregates) or len(rule.head) != 2:
+        return False
+    first, second = rule.clauses
+    if not (isinstance(first, ast.RuleCall) and isinstance(second, ast.RuleCall)):
+        return False
+    if {first.name, second.name} != {rule.name} or {first.source.name, second.source.name} != {"$"}:
+        return False
+    x, y = rule.head
+    z = first.args[1]
+    return isinstance(z, ast.Var) and len({x, y, z}) == 3 and first.args == (x, z) and second.args == (z, y)

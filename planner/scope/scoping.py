@@ -330,12 +330,11 @@ class Scoping:
 
     def branches(self, rules: Sequence[ast.Rule], source: str) -> Iterator[Branch]:
         """The rules of one relation; `(p ?x ?z) (p ?z ?y)` becomes one more step of what else derives p."""
-        squares = [rule for rule in rules if _is_square(rule)]
+        squares = self.rules.squares(rules[0].name) if self.linear else ()
         others = [rule for rule in rules if rule not in squares]
-        linear = self.linear and bool(squares) and not any(map(self.rules.recurs, others))
         for rule in rules:
             branch = self.branch(rule, source)
-            if not linear or rule in others:
+            if rule in others:
                 yield branch
                 continue
             before, after = branch.body.items
@@ -369,17 +368,3 @@ def _once(items: Iterable[Node]) -> Iterator[Node]:
                 continue
             seen.add(item)
         yield item
-
-
-def _is_square(rule: ast.Rule) -> bool:
-    """`[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`, as transitivity is written."""
-    if len(rule.clauses) != 2 or rule.required or any(rule.aggregates) or len(rule.head) != 2:
-        return False
-    first, second = rule.clauses
-    if not (isinstance(first, ast.RuleCall) and isinstance(second, ast.RuleCall)):
-        return False
-    if {first.name, second.name} != {rule.name} or {first.source.name, second.source.name} != {"$"}:
-        return False
-    x, y = rule.head
-    z = first.args[1]
-    return isinstance(z, ast.Var) and len({x, y, z}) == 3 and first.args == (x, z) and second.args == (z, y)

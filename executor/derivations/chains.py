@@ -1,7 +1,7 @@
 """Transitive rules, `[(p ?x ?y) (p ?x ?z) (p ?z ?y)]`: what a fact of one follows from, by halves of a way.
 
-The plan derives such a rule's facts one step at a time; a step is what its other rules derive. So the tables lack the
-facts between two inner points of a way, and a way is found by walking back from its end.
+The plan derives such a rule's facts one step at a time; a step is what its other rules derive. So the tables lack
+the facts between two inner points of a way, and a way is found by walking back from its end.
 """
 
 from __future__ import annotations
@@ -86,6 +86,6 @@ class Chains:
             given,
         )
         # The lowest fact that leads to a point is that of a shortest way.
-        lowest_last = np.argsort(-found[_LOWER.name], kind="stable")
+        lowest_last = np.lexsort((found[_FROM.name], found[_LOWER.name]))[::-1]
         before = zip(*(found[each.name][lowest_last].tolist() for each in (_TO, _FROM)), strict=True)
         return _Steps(frozenset(first[_TO.name].tolist()), dict(before))

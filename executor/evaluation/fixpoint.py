@@ -229,13 +229,16 @@ class Fixpoint:
 
     # Closures
 
-    def _close(self, closure: Closure, facts: Mapping[str, GrowingFacts]) -> None:
+    def _close(self, closure: Closure, facts: dict[str, GrowingFacts]) -> None:
         self.counts[-1].rounds.append(sum(each.turn() for each in facts.values()))
         self._number({name: len(each) for name, each in facts.items()})
         known = facts[closure.relation]
         assert isinstance(known, RowFacts)
         if not len(known):
             return
+        if self.numbered:
+            # The numbers depend on the facts alone, and not on the plan that derived the first of them.
+            facts[closure.relation] = known = self._in_order(known)
         rows = known.whole().columns
         trie = self._step(closure)
         starts = distinct(rows[closure.fixed])
@@ -249,6 +252,14 @@ class Fixpoint:
             self.counts[-1].how = f"graph search from {len(starts):,} starting points"
             known.replace(_reached(rows, closure.fixed, starts, trie.merged, self.run.cancel))
         self.counts[-1].rounds.append(len(known) - before)
+
+    def _in_order(self, known: RowFacts) -> RowFacts:
+        columns = known.whole().columns
+        order = np.lexsort(columns[::-1])
+        ordered = RowFacts(known.arity, self.run.cancel)
+        ordered.add([column[order] for column in columns])
+        ordered.turn()
+        return ordered
 
     def _step(self, closure: Closure) -> Trie:
         """The step as a trie from where it starts to where it ends."""

@@ -93,6 +93,30 @@ def test_a_long_way_is_cut_and_goes_on_where_it_is_asked(opened: Gateway) -> Non
     assert why(opened, query, [int(one), int(other)], ABOVE)["holds"]
 
 
+JOINED = """[[(above ?p ?q) [?p :project/parent ?q]]
+ [(above ?p ?q) (above ?p ?r) (above ?r ?q)]]"""
+
+
+def test_a_rule_that_is_joined_with_itself_is_followed_by_halves(opened: Gateway) -> None:
+    found = why(opened, NAMES, ["p0", "p48"], JOINED)
+    facts = [each["fact"] for each in calls(found)]
+    assert len(set(facts)) == len(facts) == 95
+    steps = [datom for each in calls(found) for datom in each["steps"] if "datom" in datom]
+    assert [each["clause"] for each in steps] == ["[?p :project/parent ?q]"] * 48
+    ends = [int(each["datom"]["v"]) for each in steps]
+    assert [each["datom"]["e"] for each in steps][1:] == ends[:-1]
+
+
+def test_what_is_joined_is_visible(opened: Gateway) -> None:
+    assert why(opened, NAMES, ["inner", "open"], JOINED, by="ann")["holds"]
+    assert why(opened, NAMES, ["p0", "p5"], JOINED)["holds"]
+    assert not why(opened, NAMES, ["p0", "p5"], JOINED, by="ann")["holds"]
+    below = '[{:project/name "lower" :project/parent [:project/name "inner"]}]'
+    data(opened, "root", TRANSACT, tx=below)
+    found = why(opened, NAMES, ["lower", "open"], JOINED, by="ann")
+    assert [each["rule"].count("above") for each in calls(found)] == [3, 1, 1]
+
+
 def test_what_is_missing_names_the_first_clause_that_no_row_passes(opened: Gateway) -> None:
     query = "[:find ?t :where [?i :issue/title ?t] [?i :issue/points ?n] [(< 3 ?n)]]"
     found = why(opened, query, ["two"])

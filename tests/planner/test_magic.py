@@ -121,6 +121,15 @@ def test_a_rule_that_is_not_turned_around_is_asked_for_what_its_recursion_keeps(
     assert not any(clause.startswith("(magic") and "(recent)" in clause for clause in shown.rules)
 
 
+@pytest.mark.parametrize(("rules", "adorned"), [(LEFT, "p^bf"), (RIGHT, "p^fb"), (SQUARE, "p^bf")])
+def test_of_two_constants_a_rule_that_is_not_turned_around_is_asked_for_the_one_that_its_recursion_keeps(
+    graph: World, rules: str, adorned: str
+) -> None:
+    shown = Shown(graph, "(p 1 9) [_ :n ?c]", rules, turn=False)
+    assert shown.relations == {adorned, f"magic {adorned}"}
+    assert len(shown.closures) == 1
+
+
 def test_a_recursion_is_asked_for_the_smaller_side_where_many_values_would_stay(graph: World) -> None:
     shown = Shown(graph, "[?a :kind 1] [?b :n 9] (p ?a ?b)", LEFT, turn=False)
     assert "p^fb" in shown.relations

@@ -335,6 +335,16 @@ def test_why(db: adalog.Connection) -> None:
     assert refused(db.why, TITLES, row="x").code == "ARG_INVALID"
 
 
+def test_why_of_a_rule_that_is_joined_with_itself(db: adalog.Connection) -> None:
+    db.transact([{"db/id": number, "issue/assignee": number + 1} for number in range(1, 5)])
+    rules = "[[(near ?a ?b) [?a :issue/assignee ?b]] [(near ?a ?b) (near ?a ?c) (near ?c ?b)]]"
+    found = db.why("[:find ?a ?b :in $ % :where (near ?a ?b)]", rules, row=[1, 5])
+    [step] = found.plain["steps"]
+    assert (step["rule"], step["with"]["?c"]) == ("[(near ?a ?b) (near ?a ?c) (near ?c ?b)]", "3")
+    assert [each["fact"] for each in step["steps"]] == ["(near 1 3)", "(near 3 5)"]
+    assert "[4 :issue/assignee 5], transaction 2" in str(found)
+
+
 @pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_what_is_probably_not_meant(db: adalog.Connection) -> None:
     db.transact([{"db/id": 1, "issue/title": "x"}])

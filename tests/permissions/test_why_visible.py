@@ -47,6 +47,28 @@ def test_a_circle_of_parents_is_no_reason(opened: Gateway) -> None:
     assert policy["holds"] is False
 
 
+def test_a_rule_that_is_joined_with_itself_is_followed_to_its_end(opened: Gateway) -> None:
+    policy = r"""[{:policy/name "above" :policy/roles [:member] :policy/ops [:read] :policy/on [:project]
+      :policy/rules "[[(allow ?p) (above ?p ?q) (claim :sub ?sub) [?u :user/name ?sub] [?q :project/members ?u]]
+        [(above ?p ?q) [?p :project/parent ?q]] [(above ?p ?q) (above ?p ?r) (above ?r ?q)]]"}]"""
+    ring = """[{:db/id "low" :project/name "low" :project/parent "lower"}
+      {:db/id "lower" :project/name "lower" :project/parent [:project/name "inner"]}
+      [:db/add [:project/name "open"] :project/parent "low"]]"""
+    for text in (policy, ring):
+        data(opened, "root", "mutation($tx: EDN!) { transact(tx: $tx) { t } }", tx=text)
+    [found] = [each for each in why(opened, '[:project/name "low"]', ANN)["policies"] if each["policy"] == "above"]
+    assert found["holds"]
+    parents, steps = [], [*found["derivation"]["steps"]]
+    while steps:
+        step = steps.pop(0)
+        parents += (
+            [(step["datom"]["e"], int(step["datom"]["v"]))] if step["clause"].startswith("[?p :project") else []
+        )
+        steps = [*step.get("steps", []), *steps]
+    assert len(parents) == 3
+    assert [start for start, _ in parents[1:]] == [end for _, end in parents[:-1]]
+
+
 def test_what_fails_is_the_clause_that_nothing_passes(opened: Gateway) -> None:
     found = why(opened, '[:issue/title "one"]', BOB)
     assert found["visible"] == []

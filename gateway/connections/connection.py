@@ -29,7 +29,9 @@ from adalog.gateway.connections.wire import (
     TINY_CHUNKS,
     TOO_MANY_AHEAD,
     UNWANTED,
+    LaterResponse,
     Refusal,
+    WholeResponse,
     Wire,
 )
 from adalog.gateway.identity.peer import counted_address
@@ -386,7 +388,25 @@ class Connection(HttpToolsProtocol):
         if response is None:
             self._start_held()
             return
-        self._held = None
+        (cycle, app), self._held = self._held, None
+        if isinstance(response, tuple):
+            self._send_whole(cycle, response)
+            return
+        # As uvicorn's tasks, which the server waits for when it stops.
+        task = self.loop.create_task(self._send_later(cycle, app, response), context=response.context)
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    async def _send_later(self, cycle: RequestResponseCycle, app: ASGI3Application, later: LaterResponse) -> None:
+        await later.settle()
+        goes_on = cycle.keep_alive and not (cycle.disconnected or self.transport.is_closing())
+        response = later.response() if goes_on and not self.flow.write_paused else None
+        if response is None:
+            await cycle.run_asgi(app)
+        else:
+            self._send_whole(cycle, response)
+
+    def _send_whole(self, cycle: RequestResponseCycle, response: WholeResponse) -> None:
         cycle.response_started = cycle.response_complete = True
         line, rest = response
         self.transport.write(line + self.wire.server_headers(self.server_state.default_headers) + rest)

@@ -10,6 +10,7 @@ import ipaddress
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol
@@ -104,12 +105,31 @@ class Peer(Protocol):
         """Ends it if all that is left is for the client to take what was sent."""
 
 
+WholeResponse = tuple[bytes, bytes]
+"""The first line of a response, and the rest."""
+
+
+class LaterResponse(Protocol):
+    """A response that waits for something, which goes on in `context`."""
+
+    @property
+    def context(self) -> Context: ...
+
+    async def settle(self) -> None:
+        """Waits for it. Raises nothing."""
+
+    @property
+    def response(self) -> Callable[[], WholeResponse | None]:
+        """Makes it once it is settled; None where the app has to be called, which sends it."""
+
+
 class WholeResponses(Protocol):
     """What answers requests that need no layers of the app."""
 
-    def answer(self, scope: Scope, body: bytes | bytearray, receive: Receive) -> tuple[bytes, bytes] | None:
-        """The whole response to a request, its first line apart; None where the app has to be called. It raises
-        nothing."""
+    def answer(
+        self, scope: Scope, body: bytes | bytearray, receive: Receive
+    ) -> WholeResponse | LaterResponse | None:
+        """The response to a request; None where the app has to be called. It raises nothing."""
 
 
 class Wire:

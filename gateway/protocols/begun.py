@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
@@ -24,17 +25,26 @@ class BegunAnswer:
     sending: ExitStack
     answer: HttpAnswer | None = None
     rest: Rest[HttpAnswer | None] | None = None
-    failure: Exception | None = None
+    failure: BaseException | None = None
+
+    async def settle(self) -> None:
+        """Waits until there is an answer, or a failure that `arrived` raises."""
+        rest, self.rest = self.rest, None
+        try:
+            if rest is not None:
+                self.answer = await rest
+        except (Exception, asyncio.CancelledError) as failure:  # noqa: BLE001 - the app answers it
+            self.failure = failure
 
     async def arrived(self) -> HttpAnswer | None:
         """The answer, once; None where the client is gone."""
         try:
+            if self.rest is not None:
+                ASKING.set(self.client)
+                await self.settle()
             if self.failure is not None:
                 raise self.failure
-            if self.rest is None:
-                return self.answer
-            ASKING.set(self.client)
-            return await self.rest
+            return self.answer
         finally:
             # The request's scope has this until the next request of the connection, or its end.
             self.answer = self.rest = self.failure = None

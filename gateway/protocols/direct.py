@@ -1,19 +1,20 @@
-"""Requests that are answered where they are read: no task, no layers between the connection and the answer.
+"""Requests that are answered where they are read: no layers between the connection and the answer.
 
 Taken are POST and GET of a document that is one field and was asked before, with headers as most clients send
 them, where nothing is traced and no proxy speaks for others. What the layers of the app add to an answer, and
-check of a request, is settled once for all requests with the same headers. Answers are the same, byte for byte. An
-answer that is not there at once, or that is to be compressed, goes through the app: `begun` says how far it is.
+check of a request, is settled once for all requests with the same headers. Answers are the same, byte for byte. A
+task of the connection awaits an answer that is not there at once, as that of a transaction. One that is large, or
+to be compressed, goes through the app: `begun` says how far it is.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from contextvars import Context
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -62,6 +63,24 @@ class _Head:
     if_none_match: bytes | None = field(compare=False)
 
 
+_Key = tuple[_Head, "Principal", tuple[bytes, bytes]]
+"""What the response to a request depends on: headers, client, and the body or the query string."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingResponse:
+    """A response that waits for something, which goes on in `context`. `response`: makes it once that is settled;
+    None where the app has to send it."""
+
+    _begun: BegunAnswer
+    context: Context
+    response: Callable[[], tuple[bytes, bytes] | None]
+
+    async def settle(self) -> None:
+        """Waits until there is an answer, or a failure for the app to answer."""
+        await self._begun.settle()
+
+
 class DirectRequests:
     """Lives on the event loop."""
 
@@ -73,9 +92,11 @@ class DirectRequests:
         self._repeated = RepeatedResponses(self._answering)
         self._heads: dict[tuple[Any, ...], _Head | None] = {}
 
-    def answer(self, scope: Scope, body: bytes | bytearray, receive: Receive) -> tuple[bytes, bytes] | None:
-        """The whole response to a request, its first line apart; None where the app has to be called, which goes on
-        from here."""
+    def answer(
+        self, scope: Scope, body: bytes | bytearray, receive: Receive
+    ) -> tuple[bytes, bytes] | PendingResponse | None:
+        """The whole response to a request, its first line apart, or one that waits for something; None where the
+        app has to be called, which goes on from here."""
         if scope["path"] != PATH or len(body) > _BODY_BYTES or tracing.is_on() or self._answering.stop.has_begun:
             return None
         head, given_id, authorization = self._read_head(scope)
@@ -83,7 +104,7 @@ class DirectRequests:
         if head is None or principal is None:
             return None
         own = given_id if given_id is not None and good_id(given_id) else secrets.token_hex(8).encode()
-        asked = bytes(body) if scope["method"] == "POST" else (scope["query_string"],)
+        asked = (bytes(body), b"") if scope["method"] == "POST" else (b"", scope["query_string"])
         key = (head, principal, asked)
         repeated = self._repeated.get(key)
         if repeated is not None:
@@ -106,19 +127,24 @@ class DirectRequests:
             return None
         if not step.is_over:
             begun.rest = step.rest
-            return None
+            return PendingResponse(begun, step.context, partial(self._response, scope, begun, key, own))
         begun.answer = step.result
+        return self._response(scope, begun, key, own)
+
+    def _response(self, scope: Scope, begun: BegunAnswer, key: _Key, own: bytes) -> tuple[bytes, bytes] | None:
+        """The whole response with an answer that has arrived; None where the app has to send it."""
+        head, _, asked = key
         response = None if begun.answer is None else self._whole(head, begun.answer)
-        if response is None:
+        if begun.answer is None or response is None:
             return None
-        sending.close()
+        begun.sending.close()
         # The scope lasts until the next request of the connection, and must not keep the answer.
         del scope[BEGUN]
         line, before, after = response
-        if begun.answer is not None and begun.answer.repeatable is not None:
+        if begun.answer.repeatable is not None:
             etag = begun.answer.extra.get("ETag")
             kept = RepeatedResponse(begun.answer.repeatable, line, before, after, etag)
-            self._repeated.put(key, kept, len(body) + len(scope["query_string"]))
+            self._repeated.put(key, kept, sum(map(len, asked)))
         return line, before + own + after
 
     def _count_repeated(self, repeated: RepeatedResponse, principal: Principal, scope: Scope) -> bool:

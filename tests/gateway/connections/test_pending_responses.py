@@ -1,0 +1,135 @@
+"""Responses that wait for the writer: past the app, in order, and whatever becomes of the connection meanwhile."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from adalog.gateway.protocols.graphql import GraphQLEndpoint
+from tests.gateway.connections.test_direct_requests import NAMED, Server, body, complete, raw, server, without_names
+
+__all__ = ["server"]
+
+TX = "mutation ($tx: EDN!) { transact(tx: $tx) { tempids datoms { e a v } } }"
+LOST = "mutation ($tx: EDN!) { transact(tx: $tx) { tempids } }"
+
+
+def naming(name: str) -> bytes:
+    return body(LOST, {"tx": f'[[:db/add 5000 :person/name "{name}"]]'})
+
+
+@contextmanager
+def waiting_for_the_writer(server: Server, sent: bytes) -> Iterator[socket.socket]:
+    """A connection that has sent a request, whose transactions begin at the end."""
+    database = server.opened.database
+    with socket.create_connection(("127.0.0.1", server.port), 20) as connection, database.held(20):
+        before = database.writer.waiting
+        connection.sendall(sent)
+        until(lambda: database.writer.waiting > before)
+        yield connection
+
+
+def until(condition: Any) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.005)
+
+
+def received(connection: socket.socket, most: int = 1) -> bytes:
+    answer = b""
+    while complete(answer) < most and (more := connection.recv(1 << 16)):
+        answer += more
+    return without_names(answer)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        ["Accept: application/graphql-response+json"],
+        ["Accept-Encoding: gzip"],
+        ["Accept-Encoding: identity;q=0, gzip"],
+        ["Connection: close"],
+    ],
+)
+@pytest.mark.parametrize("tx", ['[[:db/add 5000 :person/name "Bea"]]', '[[:db/add 5000 :person/nom "Bea"]]', "[["])
+def test_the_same_response(server: Server, headers: list[str], tx: str) -> None:
+    request = raw("POST", headers, body(LOST, {"tx": tx}))
+    responses = {server.ask(request) for _ in range(3)}
+    direct, server.wire.direct = server.wire.direct, None
+    try:
+        responses.add(server.ask(request))
+    finally:
+        server.wire.direct = direct
+    assert len(responses) == 1
+
+
+def test_the_app_is_not_called(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = raw("POST", ["X-Request-Id: mine"], naming("Bea"))
+    expected = server.ask(request)
+    assert b"x-request-id: mine\r\n" in expected
+
+    async def refuse(*_: Any) -> None:
+        raise AssertionError("the app")
+
+    monkeypatch.setattr(GraphQLEndpoint, "__call__", refuse)
+    assert server.ask(request) == expected
+
+
+def test_a_long_report_comes_through_the_app(server: Server) -> None:
+    forms = " ".join(f'[:db/add {6000 + number} :person/name "{number} {"x" * 100}"]' for number in range(900))
+    answer = server.ask(raw("POST", [], body(TX, {"tx": f"[{forms}]"})))
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.count(b":person/name") == 900
+
+
+def test_what_is_sent_ahead_is_answered_in_order(server: Server) -> None:
+    requests = [naming("one"), NAMED, naming("two"), body("{ __typename }"), naming("three"), NAMED]
+    numbered = [raw("POST", [f"X-Request-Id: n{number}"], each) for number, each in enumerate(requests)]
+    server.ask(raw("POST", [], naming("none")))
+    answer = server.ask(b"".join(numbered), most=len(numbered))
+    assert re.findall(rb"x-request-id: n(\d)", answer) == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    assert b'"three"' in answer
+    assert b'"one"' in answer
+
+
+def test_a_client_that_leaves(server: Server) -> None:
+    server.ask(raw("POST", [], naming("before")))
+    t = server.opened.database.snapshot().t
+    with waiting_for_the_writer(server, raw("POST", [], naming("left"))) as connection:
+        connection.close()
+        until(lambda: not server.wire.connections)
+    until(lambda: server.opened.database.snapshot().t == t + 1)
+    until(lambda: server.wire.body_bytes == 0)
+    assert b'"left"' in server.ask(raw("POST", [], NAMED))
+
+
+def test_a_connection_that_is_to_end_says_so(server: Server) -> None:
+    server.ask(raw("POST", [], naming("before")))
+    until(lambda: not server.wire.connections)
+    with waiting_for_the_writer(server, raw("POST", [], naming("last"))) as connection:
+        [own] = server.wire.connections
+        own.loop.call_soon_threadsafe(own.shutdown)  # type: ignore[attr-defined]
+        time.sleep(0.05)
+        connection.settimeout(20)
+        kept = connection.dup()
+    with kept:
+        answer = received(kept)
+        assert b"connection: close\r\n" in answer
+        assert b'"tempids"' in answer
+        assert kept.recv(1) == b""
+
+
+def test_a_body_is_held_until_it_is_answered(server: Server) -> None:
+    server.ask(raw("POST", [], naming("before")))
+    request = naming("held")
+    with waiting_for_the_writer(server, raw("POST", [], request)):
+        assert server.wire.body_bytes == len(request)
+    until(lambda: server.wire.body_bytes == 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import socket
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 # How long a thread keeps the interpreter from others that want it. Python's own 5 ms are counted for each change of
 # threads, and a light query has three of them.
 _SWITCH_SECONDS = 0.0005
+# Young objects after which the collector looks through them. The requests of a moment have more than Python's own
+# 700, so that the same ones would be looked through again and again.
+_YOUNG_OBJECTS = 5_000
 # In which the event loop accepts what waits at a port that is closed; one is enough where no new connection begins.
 _MOST_TURNS = 100
 
@@ -130,6 +134,7 @@ def _set_up(settings: Settings, worker: int | None = None) -> None:
     os.umask(0o077)
     descriptors.allow_many()
     sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
 def _address(settings: Settings) -> str:

@@ -9,7 +9,6 @@ to be compressed, goes through the app: `begun` says how far it is.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from contextvars import Context
@@ -26,7 +25,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.gateway.connections import limits
 from adalog.gateway.connections.conditional import unchanged, validated_by
 from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard
-from adalog.gateway.connections.request_ids import HEADER, REQUEST_ID, good_id
+from adalog.gateway.connections.request_ids import HEADER, REQUEST_ID, good_id, new_id
 from adalog.gateway.protocols import negotiation
 from adalog.gateway.protocols.answering import admit
 from adalog.gateway.protocols.begun import BEGUN, BegunAnswer
@@ -103,7 +102,7 @@ class DirectRequests:
         principal = None if head is None else self._principal(authorization)
         if head is None or principal is None:
             return None
-        own = given_id if given_id is not None and good_id(given_id) else secrets.token_hex(8).encode()
+        own = given_id if given_id is not None and good_id(given_id) else new_id()
         asked = (bytes(body), b"") if scope["method"] == "POST" else (b"", scope["query_string"])
         key = (head, principal, asked)
         repeated = self._repeated.get(key)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import struct
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from secrets import token_bytes
@@ -70,9 +70,16 @@ class CopiedEntry(NamedTuple):
     used_at: int | None
 
 
-def sealed_after(previous: int, entry: LogEntry) -> tuple[bytes, int]:
-    """A new seal for an entry that is appended, and the checksum that it then has. previous: as in `chained`."""
-    salt = token_bytes(_DIGEST_BYTES)
+def new_salts(count: int) -> Iterator[bytes]:
+    """Salts of so many entries, drawn at once: with each draw the writer lets go of the interpreter, and may wait
+    for it."""
+    drawn = token_bytes(_DIGEST_BYTES * count)
+    return (drawn[at : at + _DIGEST_BYTES] for at in range(0, len(drawn), _DIGEST_BYTES))
+
+
+def sealed_after(previous: int, entry: LogEntry, salt: bytes) -> tuple[bytes, int]:
+    """A new seal for an entry that is appended, and the checksum that it then has. previous: as in `chained`. salt:
+    one of `new_salts`."""
     return _WRITTEN + salt, zlib.crc32(_digest(entry.payload, salt), _begun(previous, entry))
 
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
+from itertools import chain
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from adalog.store.log.sqlite import is_read_only
 
-_ROW: Final = "INSERT INTO transactions (t, instant, payload, checksum, append, seal) VALUES (?, ?, ?, ?, ?, ?)"
+_ROWS: Final = "INSERT INTO transactions (t, instant, payload, checksum, append, seal) VALUES "
+_ROW: Final = "(?, ?, ?, ?, ?, ?)"
+# How many rows one statement inserts: with each one the thread lets go of the interpreter, and may wait for it. Few
+# different ones stay prepared.
+_TOGETHER: Final = tuple(1 << power for power in range(7, -1, -1))
 _FILE: Final = "INSERT INTO files (name, t) VALUES (:name, :t)"
 # A key that was forgotten may be used anew.
 _KEY: Final = (
@@ -30,6 +36,12 @@ _FORGET: Final = (
 
 Row = tuple[int, int, bytes, int, int, bytes | None]
 """t, instant, payload, checksum, number of the append, seal."""
+
+
+@cache
+def _inserting(count: int) -> str:
+    """Inserts so many rows."""
+    return _ROWS + ", ".join([_ROW] * count)
 
 
 class FileAppends:
@@ -56,10 +68,11 @@ class FileAppends:
         oldest: Mapping[str, int],
     ) -> None:
         """Inserts what an append has. oldest: what is forgotten of the keys, if there are some."""
-        if len(rows) == 1:
-            driver.execute(_ROW, rows[0])
-        else:
-            driver.executemany(_ROW, rows)
+        start = 0
+        for count in _TOGETHER:
+            while len(rows) - start >= count:
+                driver.execute(_inserting(count), [*chain.from_iterable(rows[start : start + count])])
+                start += count
         if files:
             driver.executemany(_FILE, files)
         if keys:

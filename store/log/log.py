@@ -34,6 +34,7 @@ from adalog.store.log.entry import (
     LogEntry,
     UsedKey,
     chained,
+    new_salts,
     now_ms,
     replaced,
     sealed_after,
@@ -190,8 +191,8 @@ class Log(LogReader):
     def _chained(self, entries: Sequence[LogEntry]) -> tuple[list[bytes], list[int]]:
         """New seals for entries that continue the log, and their checksums."""
         checksum, seals, found = self.checksum, list[bytes](), list[int]()
-        for entry in entries:
-            seal, checksum = sealed_after(checksum, entry)
+        for entry, salt in zip(entries, new_salts(len(entries)), strict=True):
+            seal, checksum = sealed_after(checksum, entry, salt)
             seals.append(seal)
             found.append(checksum)
         return seals, found

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_bytes
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,7 @@ SECRET = "a secret that was pasted by mistake"
 
 
 def sealed(entry: LogEntry) -> LogEntry:
-    return replace(entry, seal=sealed_after(0, entry)[0])
+    return replace(entry, seal=sealed_after(0, entry, token_bytes(16))[0])
 
 
 def old_checksum(previous: int, entry: LogEntry) -> int:

@@ -5,6 +5,7 @@ Many threads may read, and other processes append meanwhile. Few entries are hel
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -255,9 +256,14 @@ def unreadable(what: str, error: sa.exc.SQLAlchemyError) -> AdalogError:
     """The refusal of a read that failed."""
     if isinstance(error, sa.exc.TimeoutError):
         return unavailable(f"{what} cannot be read: too many read it at once")
-    if isinstance(error, sa.exc.OperationalError):
-        return unavailable(f"{what} cannot be read or written; SQLite says: {error.__cause__}")
-    return damaged(what, f"SQLite says: {error.__cause__}")
+    return unread(what, error.__cause__)
+
+
+def unread(what: str, error: BaseException | None) -> AdalogError:
+    """The same for an error of the driver."""
+    if isinstance(error, sqlite3.OperationalError):
+        return unavailable(f"{what} cannot be read or written; SQLite says: {error}")
+    return damaged(what, f"SQLite says: {error}")
 
 
 def damaged(what: str, why: str) -> AdalogError:

@@ -17,7 +17,7 @@ from adalog.store.files.formats import LOG, check_not_outgrown
 from adalog.store.log.entry import KeyMemory, LogEntry, UsedKey
 from adalog.store.log.log import AppendTurn, Log
 from adalog.store.log.notices import AppendNotices, SocketNotices
-from adalog.store.log.reader import PAGE
+from adalog.store.log.reader import PAGE, unread
 from adalog.store.log.sqlite import WAIT_SECONDS, refused
 from adalog.store.log.tables import DICTIONARIES, SECRETS, file_version, prepare_file, secret_in
 from adalog.store.values.dictionary import SECRET_BYTES
@@ -80,12 +80,13 @@ class SharedFileLog(Log):
             appends.end()
 
     def missed(self) -> Sequence[LogEntry]:
+        """By the writer's connection, which has no turn meanwhile: each append of another process is looked for."""
+        appends = self._appends
         try:
-            with self._connection() as connection:
-                check_not_outgrown(*file_version(connection))
-        except sa.exc.SQLAlchemyError as error:
-            raise self._unreadable(error) from None
-        return super().missed()
+            return self._missed_by(appends.driver())
+        except sqlite3.Error as error:
+            appends.end(error)
+            raise unread("the log", error) from error
 
     def _missed_by(self, driver: sqlite3.Connection) -> list[LogEntry]:
         [version] = driver.execute("PRAGMA main.user_version").fetchone()

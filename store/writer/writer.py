@@ -178,7 +178,7 @@ class Writer:
         while True:
             if self._doubt.seconds == 0:
                 self._doubt.settle()
-            for kind, jobs in groupby(self._waiting(), type):
+            for kind, jobs in groupby(self._next_jobs(), type):
                 if kind is TransactionRequest:
                     self._commit([job for job in jobs if isinstance(job, TransactionRequest)])
                     continue
@@ -189,6 +189,20 @@ class Writer:
                         self.loads.commit(job)
                     elif not isinstance(job, TransactionRequest):
                         job()
+
+    def _next_jobs(self) -> list[Job]:
+        """What waits, in order. A look does not cut a group of transactions in two: their turn takes over what was
+        missed."""
+        jobs = list(self._waiting())
+        if self._log.is_shared and all(self._may_pass_look(job) for job in jobs):
+            jobs.sort(key=self._is_look)
+        return jobs
+
+    def _is_look(self, job: Job) -> bool:
+        return job == self._look
+
+    def _may_pass_look(self, job: Job) -> bool:
+        return type(job) is TransactionRequest or self._is_look(job)
 
     def _waiting(self) -> Iterator[Job]:
         """The next job and those behind it; a moment is given to as many as there were last time. Nothing where it

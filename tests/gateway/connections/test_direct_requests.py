@@ -27,6 +27,8 @@ NAMES = "[:find ?n :where [_ :person/name ?n]]"
 Q = "query ($q: EDN!, $a: [JSON!]) { q(query: $q, args: $a) { rows basisT } }"
 PULL = 'query ($e: EDN!) { pull(pattern: "[:person/name {:person/child [:person/name]}]", eid: $e) }'
 TX = "mutation ($tx: EDN!) { transact(tx: $tx) { basisBefore } }"
+# Its answer waits for the writer, and is the same each time.
+APPLIED = "mutation ($tx: EDN!) { transact(tx: $tx) { tempids } }"
 ADA = {"e": '[:person/name "Ada"]'}
 LARGE = "[:find ?n ?m ?o ?p :where [_ :person/name ?n] [_ :person/name ?m] [_ :person/name ?o] [_ :person/name ?p]]"
 
@@ -37,6 +39,7 @@ def body(document: str, variables: Any = None, **more: Any) -> bytes:
 
 HASHED = {"persistedQuery": {"version": 1, "sha256Hash": hashlib.sha256(Q.encode()).hexdigest()}}
 NAMED = body(Q, {"q": NAMES})
+BEA = body(APPLIED, {"tx": '[[:db/add 5000 :person/name "Bea"]]'})
 REQUESTS: list[tuple[str, list[str], bytes]] = [
     ("POST", [], NAMED),
     ("POST", [], body(PULL, ADA)),
@@ -84,6 +87,13 @@ REQUESTS: list[tuple[str, list[str], bytes]] = [
     ("POST", [], body(PULL, ADA, extensions=HASHED)),
     ("PUT", [], NAMED),
     ("HEAD", [], b""),
+    ("POST", [], BEA),
+    ("POST", [], body(APPLIED, {"tx": '[[:db/add 5000 :person/nom "Bea"]]'})),
+    ("POST", [], body(APPLIED, {"tx": "[["})),
+    ("POST", ["Accept: application/graphql-response+json"], BEA),
+    ("POST", ["Accept-Encoding: gzip"], BEA),
+    ("POST", ["Accept-Encoding: identity;q=0, gzip"], BEA),
+    ("POST", ["Connection: close"], BEA),
 ]
 
 
@@ -160,8 +170,9 @@ def test_the_same_response(server: Server, method: str, headers: list[str], sent
     assert len(responses) == 1
 
 
-def test_the_app_is_not_called(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = raw("POST", ["X-Request-Id: mine"], NAMED)
+@pytest.mark.parametrize("sent", [NAMED, BEA])
+def test_the_app_is_not_called(server: Server, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    request = raw("POST", ["X-Request-Id: mine"], sent)
     expected = server.ask(request)
     assert b"x-request-id: mine\r\n" in expected
 

@@ -9,19 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
-from adalog.gateway.protocols.graphql import GraphQLEndpoint
-from tests.gateway.connections.test_direct_requests import NAMED, Server, body, complete, raw, server, without_names
+from tests.gateway.connections.test_direct_requests import (
+    APPLIED,
+    NAMED,
+    Server,
+    body,
+    complete,
+    raw,
+    server,
+    without_names,
+)
 
 __all__ = ["server"]
 
 TX = "mutation ($tx: EDN!) { transact(tx: $tx) { tempids datoms { e a v } } }"
-LOST = "mutation ($tx: EDN!) { transact(tx: $tx) { tempids } }"
 
 
 def naming(name: str) -> bytes:
-    return body(LOST, {"tx": f'[[:db/add 5000 :person/name "{name}"]]'})
+    return body(APPLIED, {"tx": f'[[:db/add 5000 :person/name "{name}"]]'})
 
 
 @contextmanager
@@ -47,40 +52,6 @@ def received(connection: socket.socket, most: int = 1) -> bytes:
     while complete(answer) < most and (more := connection.recv(1 << 16)):
         answer += more
     return without_names(answer)
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        [],
-        ["Accept: application/graphql-response+json"],
-        ["Accept-Encoding: gzip"],
-        ["Accept-Encoding: identity;q=0, gzip"],
-        ["Connection: close"],
-    ],
-)
-@pytest.mark.parametrize("tx", ['[[:db/add 5000 :person/name "Bea"]]', '[[:db/add 5000 :person/nom "Bea"]]', "[["])
-def test_the_same_response(server: Server, headers: list[str], tx: str) -> None:
-    request = raw("POST", headers, body(LOST, {"tx": tx}))
-    responses = {server.ask(request) for _ in range(3)}
-    direct, server.wire.direct = server.wire.direct, None
-    try:
-        responses.add(server.ask(request))
-    finally:
-        server.wire.direct = direct
-    assert len(responses) == 1
-
-
-def test_the_app_is_not_called(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = raw("POST", ["X-Request-Id: mine"], naming("Bea"))
-    expected = server.ask(request)
-    assert b"x-request-id: mine\r\n" in expected
-
-    async def refuse(*_: Any) -> None:
-        raise AssertionError("the app")
-
-    monkeypatch.setattr(GraphQLEndpoint, "__call__", refuse)
-    assert server.ask(request) == expected
 
 
 def test_a_long_report_comes_through_the_app(server: Server) -> None:

@@ -111,7 +111,7 @@ class DirectRequests:
             if Context().run(self._count_repeated, repeated, principal, scope):
                 return self._again(head, repeated, own)
         request = self._request(scope, bytes(body), head)
-        if request is None or not self._is_single(request.query):
+        if request is None or not self._documents.is_single(request.query):
             return None
         scope[REQUEST_ID] = own.decode()
         sending = ExitStack()
@@ -163,10 +163,6 @@ class DirectRequests:
             line, before, after = self._rendered(answer, 0)
             return line, before + own + after
         return repeated.line, repeated.before + own + repeated.after
-
-    def _is_single(self, text: str) -> bool:
-        prepared = self._documents.kept.get(text)
-        return prepared is not None and prepared.single is not None
 
     def _request(self, scope: Scope, body: bytes, head: _Head) -> GraphQLRequest | None:
         try:

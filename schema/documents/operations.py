@@ -8,7 +8,7 @@ coercing large variables, introspection, writing lists.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import CoroutineType
@@ -65,6 +65,7 @@ from adalog.schema.request.context import Context
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up, missed
+from adalog.schema.typed.alone import TypedField
 from adalog.schema.typed.following import Surfaces
 from adalog.schema.typed.live import TypedLive
 from adalog.schema.typed.resolving import resolve
@@ -417,8 +418,14 @@ class Operations:
         single = asked.prepared.single
         if single is None or asked.name not in (None, single.name) or not (single.writes or asked.is_light):
             return None
+        context = asked.context
+        if isinstance(single, TypedField):
+            arguments = single.given(asked.variables)
+            return (
+                None if arguments is None else _alone(single, context, partial(single.answer, context, arguments))
+            )
         given = single.given(asked.variables)
-        return None if given is None else _alone(single, asked.context, given)
+        return None if given is None else _alone(single, context, partial(answered_alone, single, context, given))
 
     async def run(self, asked: OperationRequest) -> Answer:
         prepared, context = asked.prepared, asked.context
@@ -473,13 +480,15 @@ def _refused(error: AdalogError | GraphQLError, selected: SelectedField | TypedL
     return RefusedError([describe(error) | ({} if selected is None else {"path": [selected.alias]})])
 
 
-async def _alone(single: SingleField, context: Context, given: Mapping[str, Any]) -> Answer:
+async def _alone(
+    single: SingleField | TypedField, context: Context, answer: Callable[[], Awaitable[dict[str, Any]]]
+) -> Answer:
     if not single.writes:
         try:
             await caught_up(context.services.database, context.min_basis_t)
         except AdalogError as error:
             return Answer({"errors": [describe(error)]}, executed=False)
-    body = await answered_alone(single, context, given)
+    body = await answer()
     if context.warnings:
         body["extensions"] = {"warnings": _warnings(context, body["data"])}
     return Answer(body, executed=True)

@@ -33,6 +33,7 @@ from adalog.schema.live.stream import SelectedField
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
+from adalog.schema.typed.alone import TypedField, typed_field
 from adalog.schema.typed.following import Surfaces
 from adalog.schema.typed.surface import WARNINGS, Surface
 from adalog.schema.writing.columnar import FieldShape
@@ -76,7 +77,7 @@ class PreparedDocument:
     surface: Surface | None = None
     introspection: int = 0
     roots: dict[str | None, Root] = field(default_factory=dict, compare=False)
-    single: SingleField | None = None
+    single: SingleField | TypedField | None = None
 
     def operation(self, name: str | None) -> OperationDefinitionNode | None:
         """The operation that `name` chooses; None where the choice is not clear (execution says why)."""
@@ -132,6 +133,13 @@ class Documents:
             return prepared
         return await self.newer(prepared, text) or prepared
 
+    def is_single(self, text: str) -> bool:
+        """Whether a document is likely one field that needs no execution: it was, for some viewer."""
+        kept = self.kept.get(text)
+        if kept is None:
+            kept = next((each for known in self._typed.values() if (each := known.get(text)) is not None), None)
+        return kept is not None and kept.single is not None
+
     async def newer(self, prepared: PreparedDocument, text: str) -> PreparedDocument | None:
         """The document as the newest surface has it, which is awaited; None where it has it so already."""
         if prepared.surface is None or self._surfaces is None:
@@ -186,7 +194,8 @@ class Documents:
             advised(errors, schema, text, document)
             # The refusal is kept; the document itself is of no use.
             return PreparedDocument(None, tuple(format_error(error) for error in errors), surface)
-        return PreparedDocument(document, (), surface, introspection, single=field_alone(document, schema))
+        single = field_alone(document, schema) or (None if surface is None else typed_field(document, schema))
+        return PreparedDocument(document, (), surface, introspection, single=single)
 
     def _introspected(self, surface: Surface | None) -> IntrospectionSize:
         version = None if surface is None else surface.model.version

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import graphql
-from graphql.error import located_error
 
-from adalog.executor.bounds.failure import emptied
 from adalog.schema.arguments.values import BasisInput
 from adalog.schema.fields.types import EngineOption
-from adalog.schema.request.errors import format_error
+from adalog.schema.request.errors import format_located
 from adalog.schema.writing.columnar import FieldShape
 from adalog.schema.writing.encoding import Encoding
 
@@ -167,12 +165,7 @@ class SingleField:
 
     def failed(self, error: Exception, *path: str) -> dict[str, Any]:
         """One of the answer's errors. `path`: within the field."""
-        node = self.nodes[path[0]] if path else self.node
-        located = located_error(error, [node], [self.alias, *path])
-        described = format_error(located)
-        # Its frames hold what the request was about.
-        emptied(located)
-        return described
+        return format_located(error, self.nodes[path[0]] if path else self.node, [self.alias, *path])
 
     def nothing(self, *errors: dict[str, Any]) -> dict[str, Any]:
         """The answer where there are errors instead of the field."""

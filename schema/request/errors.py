@@ -10,11 +10,14 @@ import asyncio
 import logging
 import re
 import secrets
+from collections.abc import Sequence
 from typing import Any, Final
 
-from graphql import GraphQLError, GraphQLSyntaxError
+from graphql import FieldNode, GraphQLError, GraphQLSyntaxError
+from graphql.error import located_error
 
 from adalog.datalog.errors import OUT_OF_FILES, AdalogError, Code, cut_message, limit_exceeded, unavailable
+from adalog.executor.bounds.failure import emptied
 from adalog.schema.request.transaction_wait import NotReadError
 from adalog.store.files.addresses import without_secrets
 
@@ -43,6 +46,15 @@ def format_error(error: GraphQLError) -> dict[str, Any]:
     if error.path:
         answer["path"] = list(error.path)
     return answer
+
+
+def format_located(error: Exception, node: FieldNode, path: Sequence[str]) -> dict[str, Any]:
+    """The entry for what the resolver of a field raised."""
+    located = located_error(error, [node], path)
+    described = format_error(located)
+    # Its frames hold what the request was about.
+    emptied(located)
+    return described
 
 
 def describe(error: AdalogError) -> dict[str, Any]:

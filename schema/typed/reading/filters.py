@@ -17,6 +17,7 @@ from adalog.datalog.errors import AdalogError, invalid_argument, limit_exceeded
 from adalog.datalog.values import Keyword
 from adalog.schema.typed.model import FieldModel, Model, TypeModel
 from adalog.schema.typed.reading.json_values import tuple_of
+from adalog.schema.typed.slots import Slot
 from adalog.schema.writing.encoding import TagError, decode
 
 Filter = Mapping[str, Any]
@@ -39,7 +40,8 @@ _MOST_LEVELS: Final = 50
 
 @dataclass(slots=True)
 class Parameters:
-    """The parameters of one query, as variables of its `:in`, and the supply of other variables."""
+    """The parameters of one query, as variables of its `:in`, and the supply of other variables. A value may be a
+    slot."""
 
     values: list[Any] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -54,6 +56,11 @@ class Parameters:
     def variable(self, prefix: str) -> str:
         self._fresh += 1
         return f"?{prefix}{self._fresh}"
+
+    def filled(self, values: Mapping[str, Any]) -> Parameters:
+        """Those with the values of variables in their slots. Raises what refuses such a value."""
+        found = [each.of(values) if isinstance(each, Slot) else each for each in self.values]
+        return Parameters(found, self.names)
 
 
 @dataclass(slots=True)
@@ -103,8 +110,10 @@ def anchored(kind: TypeModel, entity: str) -> str:
     return each[0] if len(each) == 1 else f"(or {' '.join(each)})"
 
 
-def entity_id(text: object, place: str) -> int:
-    """The entity that an `ID` names. Raises ARG_INVALID."""
+def entity_id(text: object, place: str) -> Any:
+    """The entity that an `ID` names; a slot for it where there is a slot. Raises ARG_INVALID."""
+    if isinstance(text, Slot):
+        return Slot(text.name, lambda given: entity_id(given, place))
     if isinstance(text, int):
         return text
     if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= 19 and int(text) < 2**63:

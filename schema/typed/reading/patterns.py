@@ -40,18 +40,24 @@ _MOST_ENTITIES: Final = 10_000_000
 class SelectionCompiler:
     """Compiles what is selected below one root field.
 
-    most: the rows that one list may ask for. cursors: read those of connections at any depth.
+    most: the rows that one list may ask for. cursors: read those of connections at any depth. has_connections:
+    whether there was one so far.
     """
 
     model: Model
     parameters: Parameters
     cursors: PageCursors
     most: int
+    has_connections: bool = False
 
     def __post_init__(self) -> None:
         self.filters = FilterCompiler(self.model, self.parameters)
-        self.connections = ConnectionCompiler(self)
         self._entities = 0
+
+    @property
+    def connections(self) -> ConnectionCompiler:
+        self.has_connections = True
+        return ConnectionCompiler(self)
 
     def spend(self, entities: int) -> None:
         """Counts entities before any is read. Raises LIMIT_EXCEEDED."""

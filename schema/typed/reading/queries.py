@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from adalog.schema.typed.reading.filters import Clauses, Parameters
@@ -46,7 +47,7 @@ class PatternText:
         return f"[{' '.join((':db/id', *elements))}]"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QueryText:
     """A query in parts. find: `:find` with what follows it. uses: parameters, and sources but `$`."""
 
@@ -55,7 +56,7 @@ class QueryText:
     uses: tuple[str, ...] = ()
     tail: str = ""
 
-    @property
+    @cached_property
     def inputs(self) -> list[str]:
         """What `:in` names after `$`: sources, then parameters."""
         uses = dict.fromkeys((*self.uses, *self.clauses.uses))
@@ -67,7 +68,7 @@ class QueryText:
         others = [name for name in self.inputs if not name.startswith("$")]
         return f"(q {KEY} {self._text((*sources, owner, *others))})"
 
-    @property
+    @cached_property
     def text(self) -> str:
         return self._text(self.inputs)
 

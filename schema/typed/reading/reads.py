@@ -44,7 +44,8 @@ _VALUE_COST: Final = 8.0
 class TypedRead:
     """A root field as queries. parts: by the key under which the answer is found. kind: of the root. ids: the
     entities of `nodes`, in the order in which they are shown. anchors: one of which the entities have; in a past
-    without these there are none. paged: the root itself has a cursor, which names the basis."""
+    without these there are none. paged: the root itself has a cursor, which names the basis. has_connections: at
+    any depth; their shapes hold the cursors."""
 
     shape: Shape
     parameters: Parameters
@@ -54,6 +55,7 @@ class TypedRead:
     ids: Sequence[int] = ()
     anchors: Sequence[Keyword] = ()
     paged: bool = False
+    has_connections: bool = False
 
 
 def compiled(
@@ -66,6 +68,7 @@ def compiled(
     asked = _COMPILERS[root.kind](compiler, root.model, chosen)
     asked.anchors = () if root.model is None else root.model.anchors
     asked.paged = any(chosen.arguments.get(name) is not None for name in ("after", "before"))
+    asked.has_connections = compiler.has_connections
     return asked
 
 
@@ -179,12 +182,13 @@ async def read(context: Context, model: Model, root: TypedRoot, chosen: Selected
     """The JSON of a root field."""
     visible = visible_as_named(context, chosen.arguments.get("as"))
     asked = compiled(context, model, root, chosen, visible.key)
-    return await _answered(context, visible, asked, chosen.arguments.get("basis"))
+    return await answered(context, visible, asked, chosen.arguments.get("basis"))
 
 
-async def _answered(
+async def answered(
     context: Context, visible: VisibleDatabase, asked: TypedRead, basis: Mapping[str, Any] | None
 ) -> JsonChunks:
+    """The JSON of a compiled root field, read as of a basis."""
     services = context.services
     within = Cancel.after(services.limits.timeout_ms)
     snapshot = await _snapshot(context, visible, asked, basis, within)

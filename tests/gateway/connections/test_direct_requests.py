@@ -30,6 +30,13 @@ TX = "mutation ($tx: EDN!) { transact(tx: $tx) { basisBefore } }"
 # Its answer waits for the writer, and is the same each time.
 APPLIED = "mutation ($tx: EDN!) { transact(tx: $tx) { tempids } }"
 ADA = {"e": '[:person/name "Ada"]'}
+ONE = "query ($n: String) { person(name: $n) { name born child { ... on Person { name } } } }"
+PEOPLE = """query ($n: String, $f: Int) {
+  them: people(where: {and: [{name: {eq: $n}}]}, first: $f, orderBy: [{name: ASC}]) { id name born } }"""
+WHERE = """query ($w: PersonWhere) { people(where: $w) { ...P } }
+  fragment P on Person { name child(first: 1) { ...on Person { name } } }"""
+PAGES = """query ($w: PersonWhere, $f: Int) {
+  peopleConnection(where: $w, first: $f) { totalCount nodes { name } pageInfo { endCursor } } }"""
 LARGE = "[:find ?n ?m ?o ?p :where [_ :person/name ?n] [_ :person/name ?m] [_ :person/name ?o] [_ :person/name ?p]]"
 
 
@@ -38,6 +45,7 @@ def body(document: str, variables: Any = None, **more: Any) -> bytes:
 
 
 HASHED = {"persistedQuery": {"version": 1, "sha256Hash": hashlib.sha256(Q.encode()).hexdigest()}}
+TYPED_HASH = {"persistedQuery": {"version": 1, "sha256Hash": hashlib.sha256(ONE.encode()).hexdigest()}}
 NAMED = body(Q, {"q": NAMES})
 BEA = body(APPLIED, {"tx": '[[:db/add 5000 :person/name "Bea"]]'})
 REQUESTS: list[tuple[str, list[str], bytes]] = [
@@ -85,6 +93,40 @@ REQUESTS: list[tuple[str, list[str], bytes]] = [
     ("POST", [], json.dumps({"variables": {"q": NAMES}, "extensions": HASHED}).encode()),
     ("GET", [], urlencode({"variables": json.dumps({"q": NAMES}), "extensions": json.dumps(HASHED)}).encode()),
     ("POST", [], body(PULL, ADA, extensions=HASHED)),
+    *(
+        ("POST", [], body(document, variables))
+        for document in (ONE, PEOPLE, WHERE, PAGES)
+        for variables in (
+            None,
+            {"n": "Ada"},
+            {"n": "nobody", "f": 0},
+            {"n": 7},
+            {"n": None, "f": -1},
+            {"f": "2"},
+            {"f": 2, "w": {"name": {"startsWith": "A"}}},
+            {"f": 10_000_000},
+            {"w": {"no": 1}},
+            {"w": {"name": {"eq": None}}, "f": 1},
+        )
+    ),
+    ("POST", [], body("{ people { id name } }")),
+    ("POST", [], body("{ people { id nothing } }")),
+    ("POST", [], body('{ people { id } person(name: "Ada") { born } }')),
+    ("POST", [], body("{ people(basis: {t: 1}) { id } }")),
+    ("POST", [], body("{ people(basis: {t: 99}) { id } }")),
+    ("POST", [], body('{ node(id: "x") { id } }')),
+    ("POST", ["Accept: application/graphql-response+json"], body(ONE, {"n": 7})),
+    ("POST", ["Accept: application/graphql-response+json"], body(PEOPLE, {"f": -1})),
+    ("POST", ["Accept: text/event-stream"], body(ONE, {"n": "Ada"})),
+    ("POST", ["Accept-Encoding: gzip"], body(PEOPLE)),
+    ("POST", [], body(ONE, {"n": "Ada"}, operationName="No")),
+    ("POST", [], body(ONE, {"n": "Ada"}, extensions={"minBasisT": 2})),
+    ("POST", [], body(ONE, {"n": "Ada"}, extensions=TYPED_HASH)),
+    ("POST", [], json.dumps({"variables": {"n": "Ada"}, "extensions": TYPED_HASH}).encode()),
+    ("GET", [], urlencode({"variables": json.dumps({"n": "Ada"}), "extensions": json.dumps(TYPED_HASH)}).encode()),
+    ("GET", ["If-None-Match: *"], urlencode({"query": PEOPLE, "variables": "{}"}).encode()),
+    ("GET", [], urlencode({"query": PEOPLE, "variables": json.dumps({"f": 2})}).encode()),
+    ("GET", [], urlencode({"query": ONE, "variables": json.dumps({"n": 7})}).encode()),
     ("PUT", [], NAMED),
     ("HEAD", [], b""),
     ("POST", [], BEA),
@@ -170,9 +212,14 @@ def test_the_same_response(server: Server, method: str, headers: list[str], sent
     assert len(responses) == 1
 
 
-@pytest.mark.parametrize("sent", [NAMED, BEA])
-def test_the_app_is_not_called(server: Server, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+ONES = [body(ONE, {"n": "Ada"}), body(PEOPLE, {"f": 2}), body(WHERE, {"w": {"name": {"ne": "Ada"}}}), body(PAGES)]
+
+
+@pytest.mark.parametrize("sent", [NAMED, BEA, *ONES])
+def test_the_app_is_not_called(server: Server, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     request = raw("POST", ["X-Request-Id: mine"], sent)
+    for _ in range(3):
+        server.ask(request)
     expected = server.ask(request)
     assert b"x-request-id: mine\r\n" in expected
 

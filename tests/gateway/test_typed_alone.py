@@ -1,0 +1,160 @@
+"""A document that is one typed field is answered as GraphQL's executor answers it, whatever limits, policies and
+schemas say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from adalog.executor.cache.settings import CacheSettings
+from adalog.gateway.settings.config import Settings
+from adalog.schema.documents.operations import Operations, PreparingExecutor
+from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
+from tests.permissions.issues import POLICIES, bearer, issues
+
+TYPED = """[[:db/add :issue/project :graphql/type :project] [:db/add :project/parent :graphql/type :project]
+ [:db/add :project/members :graphql/type :user]]"""
+ISSUES = """query ($t: String, $p: Long, $w: IssueWhere) {
+  issues(where: {title: {ne: $t}, points: {gte: $p}, and: [{not: {title: {eq: "x"}}}]}, orderBy: [{title: ASC}])
+    { id title project { name parent { name } members { name } } issues: project { name } } }"""
+DECLARED = "[[:db/add :person/child :graphql/type :person]]"
+DOCUMENTS = [
+    ISSUES.replace(", $w: IssueWhere", ""),
+    "query ($t: String, $p: Long) { issues(where: {title: {eq: $t}, points: {gt: $p}}) { title points } }",
+    "query ($t: String) { issue(title: $t) { title points project { name } } }",
+    "query ($w: IssueWhere) { issues(where: $w) { title } }",
+    "{ users { name salary } }",
+    "{ users { name } }",
+    "{ projects { name members { name } issues(first: 2) { title } } }",
+    'query ($t: String) { issue(title: $t, as: {roles: ["member"], claims: {sub: "ann"}}) { title points } }',
+    """query ($t: String) { issuesConnection(where: {title: {ne: $t}}, first: 1) {
+         totalCount nodes { title } pageInfo { hasNextPage endCursor } } }""",
+    "query ($id: ID!) { node(id: $id) { id ident __typename ... on Issue { title } ... on Project { name } } }",
+    "query ($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }",
+]
+GIVEN: list[dict[str, Any]] = [
+    {"t": "one", "p": 1, "id": "1001", "ids": ["1001", "1003", "7"]},
+    {"t": "three", "p": 0, "id": "1", "ids": []},
+    {"t": "one", "p": 2, "w": {"title": {"in": ["one", "three"]}}, "id": "x", "ids": ["x"]},
+    {"w": {"project": {"name": {"startsWith": "s"}}}},
+    {"w": {"points": {"gt": 0}}, "t": None, "p": "1"},
+    {"t": ["one"]},
+]
+
+
+def both(opened: Gateway, document: str, variables: dict[str, Any], **more: Any) -> tuple[bytes, bytes]:
+    """(the answer, that of GraphQL's executor)"""
+
+    def ask() -> bytes:
+        response: httpx.Response = opened.http.post(
+            "/graphql", json={"query": document, "variables": variables}, **more
+        )
+        return re.sub(rb"incident [0-9a-f]+", b"", b"%d " % response.status_code + response.content)
+
+    first = ask()
+    assert ask() == first
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Operations, "alone", lambda *_: None)
+        return first, ask()
+
+
+@pytest.fixture(params=[False, True], ids=["all", "guarded"])
+def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Gateway]:
+    with issues(tmp_path, TYPED, port=0) as found:
+        if not request.param:
+            names = re.findall(r':policy/name ("[^"]*")', POLICIES)
+            found.database.transact(f"[{' '.join(f'[:db/retractEntity [:policy/name {each}]]' for each in names)}]")
+        yield found
+
+
+def test_policies_hide_the_same(guarded: Gateway) -> None:
+    shown = set()
+    for name in ("ann", "bob", "root"):
+        for document in DOCUMENTS:
+            for given in GIVEN:
+                alone, usual = both(guarded, document, given, headers=bearer(name))
+                assert alone == usual, (name, document, given)
+                shown.add(alone)
+    assert len(shown) > 30
+
+
+@pytest.mark.parametrize("limits", [{"rows": 2}, {"result_bytes": 300}], ids=str)
+@pytest.mark.parametrize("cached", [False, True])
+def test_limits_are_the_same(limits: dict[str, Any], cached: bool) -> None:
+    cache = CacheSettings() if cached else None
+    settings = replace(Settings(data=":memory:"), **limits)
+    documents = [
+        "{ people { id name born child { name child { name } } } }",
+        "query ($f: Int) { people(first: $f) { n: name m: name child(first: 3) { name } } }",
+        "query ($n: String) { person(name: $n) { name child { a: name b: born } } }",
+    ]
+    with gateway(settings, SCHEMA, FAMILY, DECLARED, cache=cache) as opened:
+        for document in documents:
+            for given in ({}, {"f": 2, "n": "Ada"}, {"f": 3, "n": "nobody"}, {"f": 0}):
+                alone, usual = both(opened, document, given)
+                assert alone == usual, document
+
+
+def test_documents_are_measured_alike() -> None:
+    deep, wide = "name", " ".join(f"n{number}: name" for number in range(300))
+    for _ in range(40):
+        deep = f"child {{ {deep} }}"
+    lists = "name"
+    for _ in range(5):
+        lists = f"child(first: 1000) {{ {lists} }}"
+    with gateway(None, SCHEMA, FAMILY, DECLARED) as opened:
+        for shown in (deep, wide, lists, "name " * 20_000):
+            alone, usual = both(opened, f"{{ people {{ {shown} }} }}", {})
+            assert alone == usual
+            assert b"LIMIT_EXCEEDED" in alone
+
+
+def test_nothing_of_graphql_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("GraphQL's executor")
+
+    with gateway(None, SCHEMA, FAMILY) as opened:
+        monkeypatch.setattr(PreparingExecutor, "build", refuse)
+        one = "query ($n: String!) { person(name: $n) { name } }"
+        assert opened.data(one, n="Ada") == {"person": {"name": "Ada"}}
+        assert opened.data("{ people { name } }")["people"]
+        assert opened.code("{ people(first: -1) { name } }") == "ARG_INVALID"
+        with pytest.raises(AssertionError):
+            opened.post(one, n=7)
+
+
+def test_declarations_count_at_once() -> None:
+    document = "query ($n: String) { person(name: $n) { name nick child { name } } }"
+    with gateway(None, SCHEMA, FAMILY) as opened:
+        for change in (
+            "[]",
+            "[{:db/ident :person/nick :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]",
+            '[{:person/name "Ada" :person/nick "al"}]',
+            "[[:db/add :person/nick :db/cardinality :db.cardinality/many]]",
+            '[{:person/name "Ada" :person/nick "be"}]',
+            "[[:db/add :person/child :graphql/type :person]]",
+            "[[:db/add :person/nick :db/ident :person/other]]",
+            '[[:db/add :person/other :graphql/name "nick"]]',
+            '[[:db/retractEntity [:person/name "Ada"]]]',
+        ):
+            opened.database.transact(change)
+            for name in ("Ada", "Byron", None):
+                alone, usual = both(opened, document, {"n": name})
+                assert alone == usual, change
+
+
+def test_a_transaction_that_the_client_has_seen_is_waited_for() -> None:
+    with gateway(None, SCHEMA, FAMILY) as opened:
+        document = "query ($n: String) { person(name: $n) { name } }"
+        for t in (1, opened.database.snapshot().t, 99):
+            body = {"query": document, "variables": {"n": "Ada"}, "extensions": {"minBasisT": t}}
+            alone = opened.http.post("/graphql", json=body).content
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(Operations, "alone", lambda *_: None)
+                assert opened.http.post("/graphql", json=body).content == alone

@@ -20,17 +20,20 @@ _TWO_HOPS: Final = (
 )
 _PATTERN: Final = "[:package/name :package/version {:package/depends [:package/name :package/version]}]"
 _PULL: Final = "query ($pattern: EDN!, $eid: EDN!) { pull(pattern: $pattern, eid: $eid) }"
+_ENTITY: Final = "query ($name: String!) { package(name: $name) { name version depends { name version } } }"
 _EMPTY: Final = '{"query":"{ empty }"}'
 _ROUNDS: Final = 5
 
 
 def requests(quick: bool, say: Callable[[str], None]) -> list[Line]:
-    """Two hops computed and from the cache, a pull with a nested list. The servers take turns; one client."""
+    """Two hops computed and from the cache, a pull and a typed entity with nested lists. The servers take turns;
+    one client."""
     count = 1_000 if quick else 3_000
     names = pq.read_table(PACKAGES, columns=["name"])["name"].to_pylist()
     names = names[:: max(1, len(names) // count)][:count]
     lookups = [server.q(_TWO_HOPS, name) for name in names]
     pulls = [_pull(name) for name in names]
+    entities = [_typed(name) for name in names]
     ports = {name: server.free_port() for name in ("empty", "uncached", "cached")}
     with (
         folder.with_sample() as data,
@@ -43,6 +46,7 @@ def requests(quick: bool, say: Callable[[str], None]) -> list[Line]:
             "a two-hop lookup, computed": (uncached, ports["uncached"], lookups, 0.25),
             "a two-hop lookup, from the cache": (cached, ports["cached"], lookups[:1] * count, 0.12),
             "a pull with a nested list": (uncached, ports["uncached"], pulls, 0.3),
+            "a typed entity with a nested list": (uncached, ports["uncached"], entities, 0.3),
         }
         server.first_answer(empty, ports["empty"], _EMPTY)
         for process, port, bodies, _ in work.values():
@@ -73,3 +77,7 @@ def _cost(process: server.Process, port: int, bodies: list[str]) -> float:
 
 def _pull(name: str) -> str:
     return json.dumps({"query": _PULL, "variables": {"pattern": _PATTERN, "eid": f'[:package/name "{name}"]'}})
+
+
+def _typed(name: str) -> str:
+    return json.dumps({"query": _ENTITY, "variables": {"name": name}})

@@ -111,9 +111,14 @@ class QueryEngine:
     def run(self, question: Question, cancel: Cancel) -> Result:
         """The answer with its pulls. Raises what is wrong with the question, LIMIT_EXCEEDED, TIMEOUT, CANCELLED,
         and BACKEND_UNAVAILABLE when Spark was asked for and is not there."""
+        if question.request.unpulled:
+            return self.rows(question, cancel)
         with self.memory.lent(cancel):
-            plain = self._plainly(question, cancel) if question.is_plain else None
-            return self._answered(question, cancel)[0] if plain is None else plain
+            started, plain = time.perf_counter(), self._plainly(question, cancel) if question.is_plain else None
+            if plain is None:
+                return self._answered(question, cancel)[0]
+            self._pull_into(plain, question, None, started, cancel)
+            return plain
 
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The answer without its pulls."""
@@ -277,11 +282,18 @@ class QueryEngine:
     def _answered(self, question: Question, cancel: Cancel) -> tuple[Result, _Ran]:
         started = time.perf_counter()
         result, ran = self._joined(question, cancel)
-        query = ran.plan.query
-        if any(isinstance(element, FindPull) for element in query.find.elements):
-            result.pulled = self._pulling(question, ran.plan, lambda pulls: pulls.columns(result, cancel), cancel)
-            result.elapsed_ms = (time.perf_counter() - started) * 1000
+        self._pull_into(result, question, ran.plan, started, cancel)
         return result, ran
+
+    def _pull_into(
+        self, result: Result, question: Question, plan: Plan | None, started: float, cancel: Cancel
+    ) -> None:
+        """Makes the pulls of a result, which began at `started`. `plan`: as of `_pulling`."""
+        for element in question.query.find.elements:
+            if isinstance(element, FindPull):
+                result.pulled = self._pulling(question, plan, lambda pulls: pulls.columns(result, cancel), cancel)
+                result.elapsed_ms = (time.perf_counter() - started) * 1000
+                return
 
     def _pulling(
         self, question: Question, plan: Plan | None, work: Callable[[FindPulls], Pulled], cancel: Cancel

@@ -6,16 +6,15 @@ through plan, choice of the engine, driver and collector. What turns out otherwi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from adalog.datalog.ast import FindVar
-from adalog.executor.answer.result import Result, ResultColumn
-from adalog.executor.answer.types import expected_type, type_of
+from adalog.datalog.ast import FindPull, FindVar
+from adalog.executor.answer.result import Result
+from adalog.executor.answer.shown import shown_result
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.kept_joins import KeptJoins
@@ -37,7 +36,7 @@ class PlainRun:
     """A plan that one call of the small join's kernel runs, with what its answers show.
 
     `state`: of the snapshots that the plan is for. `given`: the variables of the arguments. `shown`: of the
-    columns, by their labels. `left`: how often it may still come to nothing.
+    columns. `left`: how often it may still come to nothing.
     """
 
     plan: Plan
@@ -45,7 +44,7 @@ class PlainRun:
     state: Hashable
     options: Options
     given: tuple[str, ...]
-    shown: tuple[tuple[str, str], ...]
+    shown: tuple[str, ...]
     kept: frozenset[str]
     left: int = _PATIENCE
 
@@ -54,7 +53,7 @@ class PlainRun:
         """The plain run of a question's text; None where the plan needs the usual way."""
         query, find, options = plan.query, plan.query.find, question.request.options
         given = tuple(each.binding.target.name for each in query.inputs[1:])  # type: ignore[union-attr]
-        shown = [(each.label, each.var.name) for each in find.elements if isinstance(each, FindVar)]
+        shown = [each.var.name for each in find.elements if isinstance(each, FindVar | FindPull)]
         if (
             plan.options != options
             or len(shown) < len(find.columns)
@@ -120,17 +119,11 @@ class PlainRun:
         return rows.distinct(cancel.check) if plan.distinct else rows
 
     def result(self, question: Question, rows: Batch, run: QueryRun, started: float) -> Result:
-        find = self.plan.query.find
-        codes = [rows.columns[name] for _, name in self.shown]
-        columns = tuple(
-            ResultColumn(
-                label, type_of(column) if len(column) else expected_type(each, self.plan.places, question.databases)
-            )
-            for each, (label, _), column in zip(find.elements, self.shown, codes, strict=True)
+        codes = [rows.columns[name] for name in self.shown]
+        t, databases, cancel = question.snapshot.t, question.databases, run.cancel
+        result = shown_result(
+            self.plan, codes, run.values, t=t, engine="LOCAL", started=started, databases=databases
         )
-        shape, elapsed = "maps" if find.keys else find.shape, (time.perf_counter() - started) * 1000
-        t, cancel = question.snapshot.t, run.cancel
-        result = Result(columns, codes, run.values, rows.size, shape, find.keys, t, "LOCAL", elapsed)
         result.question = question
         result.waited_ms, result.lane = cancel.waited * 1000, cancel.lane
         return result

@@ -67,7 +67,7 @@ class Result:
     answers. `dropped`: by rules with aggregates, and for the query itself, how many equal values fell together.
     """
 
-    columns: tuple[ResultColumn, ...]
+    columns: Sequence[ResultColumn]
     codes: Sequence[Codes]
     values: Scratch
     size: int

@@ -149,7 +149,7 @@ class ResultCache:
         result = _shown(keyed, outcomes[0].value)
         start, stop = window(question.request.shown, len(result))
         pulled: dict[int, PulledColumn] = {}
-        for place in keyed.pulls:
+        for place in () if question.request.unpulled else keyed.pulls:
             lookup = await driver.prepared(stop - start, partial(self._pull, keyed, result, place))
             outcome = await self._obtain(lookup, driver)
             outcomes.append(outcome)

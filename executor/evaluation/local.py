@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from adalog.datalog.ast import FindPull
 from adalog.datalog.errors import limit_exceeded
 from adalog.executor.answer.columns import answer_columns, order_keys
 from adalog.executor.answer.parquet import ParquetPart
-from adalog.executor.answer.result import Result, ResultColumn, sorted_rows
-from adalog.executor.answer.types import expected_type, type_of
+from adalog.executor.answer.result import Result, sorted_rows
+from adalog.executor.answer.shown import shown_result
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.run import QueryRun
@@ -233,17 +231,4 @@ def shape_result(
         order = sorted_rows(codes, values, order_keys(query), stop, cancel)
         codes = [column[order] for column in codes]
     codes = [column[start:stop] for column in codes[: len(elements)]]
-    columns = tuple(
-        ResultColumn(
-            element.label,
-            "map"
-            if isinstance(element, FindPull)
-            else type_of(column)
-            if len(column)
-            else expected_type(element, plan.places, databases or {}),
-        )
-        for element, column in zip(elements, codes, strict=True)
-    )
-    size, find = len(codes[0]) if codes else 0, query.find
-    shape, elapsed_ms = "maps" if find.keys else find.shape, (time.perf_counter() - started) * 1000
-    return Result(columns, codes, values, size, shape, find.keys, t, engine, elapsed_ms)
+    return shown_result(plan, codes, values, t=t, engine=engine, started=started, databases=databases or {})

@@ -156,7 +156,7 @@ def distinct(result: Result, check: Callable[[], None]) -> Result:
     _, first = group_rows(stack([_places(result, nothing, i) for i in range(len(result.columns))]), check)
     if len(first) == len(result):
         return result
-    return replace(rows_of(result, np.sort(first), result.t), columns=result.columns)
+    return replace(rows_of(result, np.sort(first), result.t), columns=tuple(result.columns))
 
 
 def rows_of(result: Result, rows: Codes, t: int) -> Result:

@@ -6,7 +6,7 @@ of `executor.pull.puller`; texts are the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -51,26 +51,72 @@ class _UnsuitedError(Exception):
     """The answer is too large for this way."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One attribute to write. `key`: with what stands before the value. `default`: None where there is none."""
+class WrittenPart(Protocol):
+    """A key of an entity's map, with what stands behind it."""
 
+    @property
+    def key(self) -> bytes: ...
+
+    def text(self, writer: EntityWriter, entity: int) -> bytes | None:
+        """Both; None where nothing is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdPart:
+    """The number of the entity."""
+
+    key: bytes
+
+    def text(self, writer: EntityWriter, entity: int) -> bytes | None:
+        return self.key + writer.value(entity)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributePart:
+    """One attribute. `default`: None where there is none. `shows`: the text of a value by its code, None for one
+    that is not shown; without it, what `ValueTexts` writes."""
+
+    key: bytes
     attribute: int
     inverse: bool
     many: bool
     is_sorted: bool
-    limit: int | None
-    key: bytes
-    default: bytes | None
-    target: WrittenNode | None
+    limit: int | None = None
+    default: bytes | None = None
+    target: WrittenNode | None = None
+    shows: Callable[[Snapshot, int], bytes | None] | None = None
+
+    @staticmethod
+    def of(step: PullStep, key: bytes, default: bytes | None, target: WrittenNode | None) -> AttributePart:
+        asked, attribute = step.asked, step.attribute
+        assert attribute is not None, "the database has it"
+        return AttributePart(
+            key, attribute.id, asked.reverse, step.many, attribute.is_ref, asked.limit, default, target
+        )
+
+    def text(self, writer: EntityWriter, entity: int) -> bytes | None:
+        shown = writer.shown(self, entity)
+        if shown is None:
+            shown = self.default
+        return None if shown is None else self.key + shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenNode:
-    """What is written of an entity. `ids`: the keys under which its number is shown."""
+    """What is written of an entity."""
 
-    ids: tuple[bytes, ...]
-    steps: tuple[_Step, ...]
+    parts: tuple[WrittenPart, ...]
+
+
+def is_written(node: PullNode) -> bool:
+    """Whether parts say all that a node shows itself."""
+    plain = not (node.loops or node.others is not None or node.shared or node.queries)
+    return plain and all(step.asked.xform is None for step in (*node.ids, *node.steps))
+
+
+def has_rows(step: PullStep) -> bool:
+    """Whether the database has the attribute of a step, and some of its values are shown."""
+    return step.attribute is not None and (step.asked.limit is None or step.asked.limit > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,36 +134,21 @@ class PreparedPattern:
 
 
 def _prepared(node: PullNode, texts: ValueTexts, height: int) -> WrittenNode | None:
-    if node.loops or node.others is not None or node.shared or node.queries or height >= MOST_LEVELS:
+    if not is_written(node) or height >= MOST_LEVELS:
         return None
-    if any(step.asked.xform is not None for step in (*node.ids, *node.steps)):
-        return None
-    ids = tuple(_key(step, texts) for step in node.ids)
-    steps = []
+    parts: list[WrittenPart] = [IdPart(_key(step, texts)) for step in node.ids]
     for step in node.steps:
-        limit, target = step.asked.limit, None
-        if step.attribute is None or (limit is not None and limit < 1):
+        target = None
+        if not has_rows(step):
             return None
         if step.target is not None:
             target = _prepared(step.target, texts, height + 1)
             if target is None:
                 return None
         default = None if step.asked.default is None else texts.value(step.asked.default.value)
-        steps.append(
-            _Step(
-                step.attribute.id,
-                step.asked.reverse,
-                step.many,
-                step.attribute.is_ref,
-                limit,
-                _key(step, texts),
-                default,
-                target,
-            )
-        )
-    keys = [*ids, *(step.key for step in steps)]
+        parts.append(AttributePart.of(step, _key(step, texts), default, target))
     # Keys that differ may be written alike, as a keyword and a string are in JSON.
-    return WrittenNode(ids, tuple(steps)) if len(set(keys)) == len(keys) else None
+    return WrittenNode(tuple(parts)) if len({each.key for each in parts}) == len(parts) else None
 
 
 def _key(step: PullStep, texts: ValueTexts) -> bytes:
@@ -161,13 +192,7 @@ class EntityWriter:
         self._made += 1
         if self._made % _CHECK_EVERY == 0:
             self._cancel.check()
-        parts = [key + self._value(entity) for key in node.ids]
-        for step in node.steps:
-            shown = self._shown(step, entity)
-            if shown is None:
-                shown = step.default
-            if shown is not None:
-                parts.append(step.key + shown)
+        parts = [text for part in node.parts if (text := part.text(self, entity)) is not None]
         if not parts:
             return None
         text = b"{" + b",".join(parts) + b"}"
@@ -176,7 +201,8 @@ class EntityWriter:
             raise _UnsuitedError
         return text
 
-    def _shown(self, step: _Step, entity: int) -> bytes | None:
+    def shown(self, step: AttributePart, entity: int) -> bytes | None:
+        """The text of an attribute's values; None if it has none."""
         trie = self._snapshot.trie(step.attribute, inverse=step.inverse)
         if not trie.rows:
             return None
@@ -189,7 +215,7 @@ class EntityWriter:
             raise _UnsuitedError
         if not step.many:
             code = int(row[0])
-            return self._value(code) if step.target is None else self._target(step.target, code)
+            return self._one(step, code) if step.target is None else self._target(step.target, code)
         if size > 1:
             if not step.is_sorted:
                 row = row[ranks(row, self._snapshot.codes, self._cancel).argsort(kind="stable")]
@@ -197,7 +223,9 @@ class EntityWriter:
                 row = row[: step.limit]
         codes = row.tolist()
         if step.target is None:
-            return b"[" + b",".join([self._value(code) for code in codes]) + b"]"
+            if step.shows is None:
+                return b"[" + b",".join([self.value(code) for code in codes]) + b"]"
+            return b"[" + b",".join([text for code in codes if (text := self._one(step, code)) is not None]) + b"]"
         below = [text for code in codes if (text := self._target(step.target, code)) is not None]
         return b"[" + b",".join(below) + b"]" if below else None
 
@@ -210,8 +238,17 @@ class EntityWriter:
         text = self._written[key] = self._map(node, entity)
         return text
 
-    def _value(self, code: int) -> bytes:
-        text = self._texts.of(code)
+    def _one(self, step: AttributePart, code: int) -> bytes | None:
+        if step.shows is None:
+            return self.value(code)
+        text = step.shows(self._snapshot, code)
+        return None if text is None else self._counted(text)
+
+    def value(self, code: int) -> bytes:
+        """The text of a value."""
+        return self._counted(self._texts.of(code))
+
+    def _counted(self, text: bytes) -> bytes:
         if len(text) > _LONG:
             self._bytes += len(text)
             if self._bytes > _MOST_BYTES:

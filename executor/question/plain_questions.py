@@ -56,9 +56,7 @@ class PlainText:
             return None
         values = []
         for given, wanted in zip(args, self.types, strict=True):
-            if type(given) is not GivenArgument:
-                return None
-            value = given.value
+            value = given.value if type(given) is GivenArgument else given
             try:
                 if type_name(value) != wanted:
                     return None

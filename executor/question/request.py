@@ -19,7 +19,7 @@ class QueryRequest:
 
     `engine`: AUTO, LOCAL or SPARK. `ordered`: sort the rows by the total order of values, so that pages agree.
     `shown`: start and end of the rows of the page; pulls are run on those only.
-    `cached`: an answer that was given on the same data will do.
+    `unpulled`: the caller does without its pulls. `cached`: an answer that was given on the same data will do.
     """
 
     query: str
@@ -32,3 +32,4 @@ class QueryRequest:
     shown: tuple[int, int | None] = (0, None)
     options: Options = _OPTIONS
     cached: bool = True
+    unpulled: bool = False

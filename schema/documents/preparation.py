@@ -45,6 +45,8 @@ _PARTS: Final = 8
 _SIZES: Final = 32
 # Of the tree that is made of one token of a document.
 _TOKEN_BYTES: Final = 600
+# Of what is compiled and kept of a document that is one typed field.
+_READS_BYTES: Final = 24 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class Documents:
         document = prepared.document
         tokens = 0 if document is None or document.loc is None else document.token_count or 0
         weight = sum(len(each["message"]) for each in prepared.refusal)
+        weight += _READS_BYTES if isinstance(prepared.single, TypedField) else 0
         kept = self.kept
         if prepared.surface is not None:
             typed = self._typed_of(prepared.surface)

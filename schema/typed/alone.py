@@ -1,7 +1,7 @@
 """Documents that are one typed root field that reads, answered without GraphQL's executor.
 
-Fragments, aliases, constant directives and arguments are settled by graphql-core itself, once for each set of
-variables that have values; values of variables are coerced by it for each request. Whatever it would refuse is left
+Fragments, aliases, constant directives and arguments are settled by graphql-core itself, once for each form that
+its variables have; values of variables are coerced by it for each request. Whatever it would refuse is left
 to the executor, and so are documents that a directive makes depend on a variable. Answers are the same.
 """
 
@@ -28,19 +28,19 @@ from adalog.schema.typed.reading.kept_reads import KeptReads
 from adalog.schema.typed.reading.reads import answered
 from adalog.schema.typed.roots import MUTATIONS, TYPED_MODEL, TYPED_ROOT, TypedRoot
 from adalog.schema.typed.selection import Selected, selected
-from adalog.schema.typed.slots import Slot, filled_value
+from adalog.schema.typed.slots import VariableForm, filled_value
 
-# Sets of variables with values and with null for which a document is settled.
-_MOST: Final = 32
+# Forms of variables for which a document is settled, and the characters of one.
+_MOST: Final = 4
+_LONG: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class TypedArguments:
-    """The variables of a request as graphql-core coerces them, and as they came. reads: of the document."""
+    """What a request gives. reads: of its document; values: for their slots."""
 
     reads: KeptReads
     values: Mapping[str, Any]
-    raw: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,37 +56,36 @@ class TypedField:
     variables: tuple[_Variable, ...]
     executor: Executor[Any]
     writes: bool = False
-    # By the variables with values and those that are null; None: as graphql-core refuses it.
-    _settled: dict[tuple[str, ...], KeptReads | None] = field(default_factory=dict, compare=False)
+    # By the form of the variables; None: as graphql-core refuses it.
+    _settled: dict[str, KeptReads | None] = field(default_factory=dict, compare=False)
 
     def given(self, variables: Mapping[str, Any] | None) -> TypedArguments | None:
         """What a request gives; None where GraphQL is to look at it."""
         raw: Mapping[str, Any] = variables or {}
-        values: dict[str, Any] = {}
+        coerced: dict[str, Any] = {}
         try:
             for each in self.variables:
-                if not each.coerce(raw, values):
+                if not each.coerce(raw, coerced):
                     return None
+            form = VariableForm()
+            slots = {name: form.slots(name, value) for name, value in coerced.items()}
         except RecursionError:
             return None
-        # No name of a variable begins with a dash.
-        key = tuple(name if value is not None else "-" + name for name, value in values.items())
-        reads = self._settled[key] if key in self._settled else self._settle(key, values)
-        return None if reads is None else TypedArguments(reads, values, raw)
+        key = form.key
+        reads = self._settled[key] if key in self._settled else self._settle(key, slots, form)
+        return None if reads is None else TypedArguments(reads, form.values)
 
-    def _settle(self, key: tuple[str, ...], values: Mapping[str, Any]) -> KeptReads | None:
-        slots = {name: None if value is None else Slot(name) for name, value in values.items()}
-        if len(self._settled) >= _MOST:
-            self._settled.clear()
-        chosen = self._chosen(slots)
-        found = None
+    def _settle(self, key: str, slots: Mapping[str, Any], form: VariableForm) -> KeptReads | None:
+        chosen, found = self._chosen(slots), None
         if chosen is not None:
-            model = self.executor.schema.extensions[TYPED_MODEL]
-            found = KeptReads.of(model, self.root, chosen, [name for name, slot in slots.items() if slot])
-        self._settled[key] = found
+            found = KeptReads.of(self.executor.schema.extensions[TYPED_MODEL], self.root, chosen, list(form.values))
+        if len(key) <= _LONG:
+            if len(self._settled) >= _MOST:
+                self._settled.clear()
+            self._settled[key] = found
         return found
 
-    def _chosen(self, slots: Mapping[str, Slot | None]) -> Selected | None:
+    def _chosen(self, slots: Mapping[str, Any]) -> Selected | None:
         """The field with slots for the values of variables; None where graphql-core refuses an argument."""
         executor, query = copy(self.executor), self.executor.schema.query_type
         assert query is not None, "its field is asked for"
@@ -109,7 +108,7 @@ class TypedField:
     async def _read(self, context: Context, given: TypedArguments) -> JsonChunks:
         arguments, values = given.reads.chosen.arguments, given.values
         visible = visible_as_named(context, filled_value(arguments.get("as"), values))
-        asked = given.reads.read(context, values, given.raw, visible.key)
+        asked = given.reads.read(context, values, visible.key)
         return await answered(context, visible, asked, filled_value(arguments.get("basis"), values))
 
 

@@ -11,7 +11,7 @@ from adalog.schema.typed.selection import Selected
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Stands for the value of a variable, or for what `convert` makes of it."""
+    """Stands for a value, or for what `convert` makes of it. name: of its variable, with keys and places."""
 
     name: str
     convert: Callable[[Any], Any] | None = None
@@ -20,6 +20,36 @@ class Slot:
         """Raises what `convert` raises."""
         value = values[self.name]
         return value if self.convert is None else self.convert(value)
+
+
+class VariableForm:
+    """What variables are made of but for their values: keys, lengths of lists, and what is null. values: by the
+    names of their slots."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self._parts: list[str] = []
+
+    @property
+    def key(self) -> str:
+        """Equal for equal forms."""
+        return " ".join(self._parts)
+
+    def slots(self, name: str, value: Any) -> Any:
+        """A value with slots in it."""
+        kind = type(value)
+        if kind is dict:
+            # JSON may have any key.
+            self._parts.append(f"{name}{{{len(value)}}}")
+            return {key: self.slots(f"{name}.{key!r}", each) for key, each in value.items()}
+        if kind is list:
+            self._parts.append(f"{name}[{len(value)}]")
+            return [self.slots(f"{name}.{number}", each) for number, each in enumerate(value)]
+        self._parts.append(f"{name}-" if value is None else name)
+        if value is None:
+            return None
+        self.values[name] = value
+        return Slot(name)
 
 
 def filled(chosen: Selected, values: Mapping[str, Any]) -> Selected:

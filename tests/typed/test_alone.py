@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Iterator
@@ -27,7 +28,10 @@ from hypothesis import strategies as st
 
 from adalog.datalog.values import Keyword
 from adalog.executor.pool import Pool, PoolSettings
+from adalog.schema.request.budget import assembled
+from adalog.schema.request.context import Context
 from adalog.schema.typed.alone import typed_field
+from adalog.schema.typed.reading.writer import JsonWriter
 from adalog.schema.typed.selection import Selected
 from adalog.store.database import Database
 from tests.property.model import examples
@@ -197,6 +201,25 @@ def test_one_typed_field_is_answered_alone(tracker: Tracker, document: str) -> N
 @pytest.mark.parametrize("document", NOT_ALONE)
 def test_other_documents_are_left_to_the_executor(tracker: Tracker, document: str) -> None:
     assert typed_field(parse(document), tracker.surface.schema) is None
+
+
+def test_a_few_entities_are_written_from_codes(tracker: Tracker, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = """query ($n: Long, $t: String) { issues(where: {number: {lt: $n}, title: {ne: $t}}) {
+      __typename id key title status risk budget urgent dueDate assignee { name nickname } labels { name } } }"""
+    single = typed_field(parse(document), tracker.surface.schema)
+    assert single is not None
+
+    def body(**variables: Any) -> bytes:
+        async def answer() -> bytes:
+            given = single.given(variables)
+            assert given is not None
+            return b"".join(assembled(await single.answer(Context(tracker.services), given)))
+
+        return asyncio.run(answer())
+
+    expected = [tracker.ask(document, n=n, t="x") for n in range(5)]
+    monkeypatch.setattr(JsonWriter, "text", lambda *_: pytest.fail("a map is written"))
+    assert [json.loads(body(n=n, t="x")) for n in range(5)] == expected
 
 
 def test_values_that_decide_how_a_query_is_written_are_told_apart(tracker: Tracker) -> None:

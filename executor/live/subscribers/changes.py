@@ -51,7 +51,7 @@ class ValuesForm:
             event.kind,
             event.t,
             resume,
-            None if answer is None else answer.columns,
+            None if answer is None else tuple(answer.columns),
             None if answer is None else _rows(answer, event.start, event.stop, cancel),
             None if change is None else _rows(change.added, 0, len(change.added), cancel),
             None if change is None else _rows(change.removed, 0, len(change.removed), cancel),

@@ -12,6 +12,7 @@ from typing import Any, Final
 from adalog.datalog.errors import AdalogError
 from adalog.schema.request.context import Context
 from adalog.schema.typed.model import Model
+from adalog.schema.typed.reading.entity_texts import EntityTexts
 from adalog.schema.typed.reading.page_cursors import PageCursors
 from adalog.schema.typed.reading.parameter_slots import parameter_slots
 from adalog.schema.typed.reading.reads import TypedRead, compiled
@@ -19,36 +20,32 @@ from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
 from adalog.schema.typed.slots import filled
 
-# Reads that are kept of a document, and the characters of the values that tell them apart.
-_MOST: Final = 16
+# Reads that are kept of a form of a document's variables, and the characters of the values that tell them apart.
+_MOST: Final = 4
+_WRITTEN: Final = frozenset((str, int, float, bool))
 _LONG: Final = 1_000
 
 
 @dataclass(slots=True)
 class KeptReads:
-    """chosen: the root field, with slots for the variables that have values. Threads may compile a read twice."""
+    """chosen: the root field, with slots for values. deciding: the slots of those that decide how a query is
+    written. Threads may compile a read twice."""
 
     model: Model
     root: TypedRoot
     chosen: Selected
-    deciding: Sequence[str] = ()
-    _parameters: frozenset[str] = frozenset()
+    deciding: Sequence[str]
     # None: not to be kept.
     _known: dict[str, TypedRead | None] = field(default_factory=dict)
 
     @staticmethod
-    def of(model: Model, root: TypedRoot, chosen: Selected, variables: Sequence[str]) -> KeptReads:
-        """variables: those that have values."""
+    def of(model: Model, root: TypedRoot, chosen: Selected, slots: Sequence[str]) -> KeptReads:
         parameters = parameter_slots(model, root, chosen)
-        deciding = [name for name in variables if name not in parameters]
-        return KeptReads(model, root, chosen, deciding, parameters)
+        return KeptReads(model, root, chosen, [name for name in slots if name not in parameters])
 
-    def read(
-        self, context: Context, values: Mapping[str, Any], raw: Mapping[str, Any], viewer: tuple[str, ...]
-    ) -> TypedRead:
-        """The read of a request. values: of all variables; raw: as they came. viewer: whose cursors it has. Raises
-        as `compiled`."""
-        known = self._kept(context, values, raw)
+    def read(self, context: Context, values: Mapping[str, Any], viewer: tuple[str, ...]) -> TypedRead:
+        """The read of a request. viewer: whose cursors it has. Raises as `compiled`."""
+        known = self._kept(context, values)
         if known is not None:
             try:
                 parameters = known.parameters.filled(values)
@@ -59,18 +56,22 @@ class KeptReads:
                 return replace(known, parameters=parameters, cursors=PageCursors(context.services.cursors, viewer))
         return compiled(context, self.model, self.root, filled(self.chosen, values), viewer)
 
-    def _kept(self, context: Context, values: Mapping[str, Any], raw: Mapping[str, Any]) -> TypedRead | None:
-        # As Python writes them, values of different types differ.
-        key = repr([raw.get(name) for name in self.deciding]) if self.deciding else ""
+    def _kept(self, context: Context, values: Mapping[str, Any]) -> TypedRead | None:
+        decided = {name: values[name] for name in self.deciding}
+        # As Python writes these, different values differ.
+        if not all(type(each) in _WRITTEN for each in decided.values()):
+            return None
+        key = repr(list(decided.values()))
         if key in self._known:
             return self._known[key]
         if len(key) > _LONG:
             return None
-        decided = {name: values[name] for name in self.deciding}
         try:
             made = compiled(context, self.model, self.root, filled(self.chosen, decided))
         except AdalogError:
             return None
+        if made.pattern and not made.has_connections:
+            made.texts = EntityTexts(made.shape, made.pattern)
         if len(self._known) >= _MOST:
             self._known = {}
         found = self._known[key] = None if made.has_connections else made

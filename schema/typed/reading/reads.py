@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.values import Keyword
+from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
@@ -23,6 +24,7 @@ from adalog.schema.request.context import Context
 from adalog.schema.request.limits import exceeded
 from adalog.schema.request.visible_database import VisibleDatabase
 from adalog.schema.typed.model import Model, TypeModel
+from adalog.schema.typed.reading.entity_texts import EntityTexts
 from adalog.schema.typed.reading.filters import Clauses, Parameters, anchored, entity_id, pattern
 from adalog.schema.typed.reading.page_cursors import PageCursors
 from adalog.schema.typed.reading.pages import size_of
@@ -45,7 +47,8 @@ class TypedRead:
     """A root field as queries. parts: by the key under which the answer is found. kind: of the root. ids: the
     entities of `nodes`, in the order in which they are shown. anchors: one of which the entities have; in a past
     without these there are none. paged: the root itself has a cursor, which names the basis. has_connections: at
-    any depth; their shapes hold the cursors."""
+    any depth; their shapes hold the cursors. pattern: what is pulled of the entities where nothing else is read.
+    texts: write a few of these."""
 
     shape: Shape
     parameters: Parameters
@@ -56,6 +59,8 @@ class TypedRead:
     anchors: Sequence[Keyword] = ()
     paged: bool = False
     has_connections: bool = False
+    pattern: str = ""
+    texts: EntityTexts | None = None
 
 
 def compiled(
@@ -88,7 +93,7 @@ def _list(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected)
     limit, start = compiler.parameters.add(first), compiler.parameters.add(offset)
     tail = f":order-by [{' '.join(terms)}] :limit {limit} :offset {start}"
     query = QueryText(f"[(pull {entity} {inner.text}) ...]", found, (*inner.uses, limit, start), tail)
-    return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query})
+    return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query}, pattern=inner.text)
 
 
 def _one(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
@@ -124,7 +129,7 @@ def _entity(
     compiler.spend(1)
     shape = compiler.entities(target, chosen, inner, 1, chosen.field)
     query = QueryText(f"[(pull {entity} {inner.text}) ...]", clauses, tuple(inner.uses))
-    return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query}, "one")
+    return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query}, "one", pattern=inner.text)
 
 
 def _node(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
@@ -194,27 +199,56 @@ async def answered(
     snapshot = await _snapshot(context, visible, asked, basis, within)
     if asked.anchors and all(snapshot.attribute(each) is None for each in asked.anchors):
         return await _written(context, asked, dict.fromkeys(asked.parts), within)
+    if asked.texts is not None and services.texts is not None and asked.texts.suits(snapshot, services.texts):
+        result = await _ran(context, asked, asked.parts[_ROWS], snapshot, within, unpulled=True)
+        entities = result.codes_of(0, 0, len(result)).tolist()
+        texts = asked.texts.write(snapshot, entities, services.texts, within)
+        if texts is not None:
+            context.rows += len(result)
+            return _whole(context, asked, texts)
     found: dict[str, Any] = {}
     for key, query in asked.parts.items():
-        request = QueryRequest(
-            query.text,
-            query.arguments(asked.parameters, snapshot),
-            snapshot,
-            timeout_ms=within.left_ms,
-            max_rows=services.limits.rows,
-        )
-        try:
-            result = await services.pool.arun(request)
-        except AdalogError as error:
-            # Its place is in a text that the client does not know.
-            again, wait = error.retryable, error.retry_after
-            raise AdalogError(error.code, error.message, retryable=again, retry_after=wait) from None
+        result = await _ran(context, asked, query, snapshot, within)
         context.rows += len(result)
         if result.shape == "scalar":
             found[key] = result.column(0)[0] if len(result) else None
         else:
             found[key] = result.column(0) if result.shape == "collection" else result.rows()
     return await _written(context, asked, found, within)
+
+
+async def _ran(
+    context: Context,
+    asked: TypedRead,
+    query: QueryText,
+    snapshot: Snapshot,
+    within: Cancel,
+    *,
+    unpulled: bool = False,
+) -> Result:
+    request = QueryRequest(
+        query.text,
+        query.arguments(asked.parameters, snapshot),
+        snapshot,
+        timeout_ms=within.left_ms,
+        max_rows=context.services.limits.rows,
+        unpulled=unpulled,
+    )
+    try:
+        return await context.services.pool.arun(request)
+    except AdalogError as error:
+        # Its place is in a text that the client does not know.
+        again, wait = error.retryable, error.retry_after
+        raise AdalogError(error.code, error.message, retryable=again, retry_after=wait) from None
+
+
+def _whole(context: Context, asked: TypedRead, texts: Sequence[bytes]) -> JsonChunks:
+    """The JSON of entities that are written."""
+    for each in texts:
+        context.budget.take(len(each))
+    if asked.kind == "one":
+        return JsonChunks((texts[0] if texts else b"null",))
+    return JsonChunks.list_of(texts)
 
 
 async def _snapshot(

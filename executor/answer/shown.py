@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from adalog.datalog import ast
 from adalog.executor.answer.result import Result, ResultColumn
@@ -13,6 +13,9 @@ from adalog.executor.join.batch import Column as Codes
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
+
+# Rows whose types are found on whatever thread asks.
+_FEW: Final = 1_000
 
 
 class ShownColumns(Sequence[ResultColumn]):
@@ -75,5 +78,7 @@ def shown_result(
     find = plan.query.find
     shape, elapsed_ms = "maps" if find.keys else find.shape, (time.perf_counter() - started) * 1000
     size = len(codes[0]) if codes else 0
-    columns = ShownColumns(plan, codes, databases)
+    columns: Sequence[ResultColumn] = ShownColumns(plan, codes, databases)
+    if size > _FEW:
+        columns = tuple(columns)
     return Result(columns, codes, values, size, shape, find.keys, t, engine, elapsed_ms)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from adalog.datalog import ast
 from adalog.datalog.values import Keyword, NotAValueError, type_name
@@ -19,6 +19,9 @@ from adalog.planner.scope.outline import Outline
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.attribute import Attribute
 from adalog.store.values.schema import Schema
+
+# Types whose values Python has as they are. Others, such as instants, are settled where they come from Python.
+_AS_THEY_ARE: Final = frozenset(("string", "long", "boolean", "keyword", "uuid"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,12 @@ class PlainText:
             return None
         values = []
         for given, wanted in zip(args, self.types, strict=True):
-            value = given.value if type(given) is GivenArgument else given
+            if type(given) is GivenArgument:
+                value = given.value
+            elif wanted in _AS_THEY_ARE:
+                value = given
+            else:
+                return None
             try:
                 if type_name(value) != wanted:
                     return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from adalog.datalog.aggregates import Reduction
 from adalog.datalog.ast import FindAggregate
@@ -19,6 +19,9 @@ from adalog.planner.model import logical
 from adalog.planner.model.call_tree import CallTree
 from adalog.planner.model.plan import Plan
 from adalog.planner.scope.resolve import plain_value
+
+# The cost of a plan from which on a clause's call is worth binding the join anew for each run.
+_MANY: Final = 2e4
 
 LateCalls = Mapping[str, logical.FunctionAtom]
 """By the variables that aggregates take."""
@@ -34,7 +37,7 @@ def without_late_calls(plan: Plan) -> tuple[Plan, LateCalls]:
     query = plan.query
     if not query.find.has_aggregates or plan.multiplicity is not None:
         return plan, {}
-    calls = [each for each in plan.body.items if isinstance(each, logical.FunctionAtom) and each.keeps_nil]
+    calls = [each for each in plan.body.items if isinstance(each, logical.FunctionAtom)]
     if not calls or query.order_elements:
         return plan, {}
     summed: set[str] = set()
@@ -42,13 +45,10 @@ def without_late_calls(plan: Plan) -> tuple[Plan, LateCalls]:
     for column in query.find.columns:
         is_sum = isinstance(column, FindAggregate) and column.reduction in (Reduction.SUM, Reduction.MEAN)
         (summed if is_sum else others).add(column.var.name)
-    answer = frozenset(plan.answer)
     late = {
         item.out: item
         for item in calls
-        if item.out in summed - others - {*plan.given}
-        and frozenset(item.mentions) <= answer
-        and _is_arithmetic(item)
+        if item.out in summed - others - {*plan.given} and _is_arithmetic(item) and _can_wait(item, plan)
     }
     read: set[str] = set()
     for item in plan.body.items:
@@ -66,7 +66,27 @@ def without_late_calls(plan: Plan) -> tuple[Plan, LateCalls]:
             levels.append(replace(level, keep=keep))
     body = logical.AndNode(tuple(each for each in plan.body.items if each not in late.values()))
     kept = tuple(name for name in plan.answer if name not in late)
+    kept += tuple(sorted({name for item in late.values() for name in _arguments(item)}.difference(kept)))
     return replace(plan, body=body, levels=tuple(levels), answer=kept), late
+
+
+def _can_wait(atom: logical.FunctionAtom, plan: Plan) -> bool:
+    """Whether the tuples of the answer are as many with its arguments in place of its result.
+
+    Those of an aggregate's expression are in the answer. Those of a clause have to be determined by it, as all
+    variables are where rows have weights, and never nil, which would drop the row, as stored values are not.
+    """
+    if atom.keeps_nil:
+        return frozenset(atom.mentions) <= frozenset(plan.answer)
+    if not plan.weighted or plan.cost < _MANY or atom.after:
+        return False
+    patterns = [each for each in plan.body.items if isinstance(each, logical.DatomAtom)]
+    return _arguments(atom) <= {term for each in patterns for term in (each.entity, each.value)}
+
+
+def _arguments(atom: logical.FunctionAtom) -> frozenset[str]:
+    """The variables among the arguments."""
+    return frozenset(term for term in atom.args if isinstance(term, str))
 
 
 def _is_arithmetic(atom: logical.FunctionAtom) -> bool:

@@ -60,6 +60,20 @@ def _are_in_column(base: Csr, keys: Column) -> bool:
     return bool(keys.min() >= base.keys[0] and keys.max() <= base.keys[-1])
 
 
+def single_values(base: Csr, keys: Column) -> Column | None:
+    """The only value of each key, where the keys are many, and follow each other as in a base or lie in one that is
+    a column. None for others."""
+    size = len(keys)
+    if size < _FEW_KEYS or len(base.keys) != len(base.values):
+        return None
+    start = int(base.keys.searchsorted(keys[0]))
+    stop = start + size
+    if stop <= len(base.keys) and base.keys[stop - 1] == keys[-1] and np.array_equal(base.keys[start:stop], keys):
+        # A part of a trie's column would keep all of it.
+        return base.values[start:stop].copy()
+    return base.values[keys - base.keys[0]] if _are_in_column(base, keys) else None
+
+
 def _row_of(trie: Trie, key: int) -> Column | Unwritten:
     """The values of one key, not written out yet where that costs."""
     touched = trie.touched_count(key)
@@ -194,6 +208,13 @@ class PairExtender(RangeExtender, Encoded):
         _, reverse, other = self._sides(variable)
         assert isinstance(other, str)
         return trie_ranges(reverse(), batch.columns[other])
+
+    def single_values(self, batch: Batch, variable: str) -> Column | None:
+        _, reverse, other = self._sides(variable)
+        if other == variable or not isinstance(other, str) or other not in batch.columns:
+            return None
+        trie = reverse()
+        return None if trie.levels else single_values(trie.base, batch.columns[other])
 
     def part(self, variable: str, slots: Slots) -> Part | None:
         if variable == START:

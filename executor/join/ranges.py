@@ -158,6 +158,10 @@ class RangeExtender(OnVariables, ABC):
         ranges = self.ranges(batch, variable)
         return (ranges.over if ranges.src[0] else ranges.base)[int(ranges.lo[0]) : int(ranges.hi[0])]
 
+    def single_values(self, batch: Batch, variable: str) -> Column | None:
+        """Each prefix's only candidate, where it is quick to know that every prefix has just one."""
+        return None
+
     @abstractmethod
     def holds(self, batch: Batch, variable: str) -> Mask:
         """Mask of the accepted rows, in which `variable` is bound."""

@@ -16,7 +16,8 @@ from itertools import filterfalse, islice
 from operator import or_
 from typing import NamedTuple
 
-from adalog.planner.model.logical import AndNode, Leaf, Node, OrNode, conjuncts, leaves, variables
+from adalog.datalog.ast import Const
+from adalog.planner.model.logical import AndNode, DatomAtom, Leaf, Node, OrNode, conjuncts, leaves, variables
 from adalog.planner.order.statistics import FILTER, Statistics
 from adalog.planner.scope.comparisons import beginning, bounds, equates, narrows
 
@@ -29,6 +30,8 @@ _MANY, _FEW = 10, 3
 # The cost from which on a beam's order is improved, some hundredths of a second, and what a step of that is worth.
 _EXPENSIVE, _STEP = 2e5, 400.0
 _MOST_STEPS, _MOST_MOVED = 5000, 30
+# What a prefix costs whose value is taken from a column as it is, of one that is looked up; from so many on.
+_ALIGNED, _LONG = 0.2, 1e4
 # What a better order costs at most of the one before it; more is in the estimates' noise.
 _CLEARLY = 0.9
 
@@ -95,6 +98,7 @@ class _Level(NamedTuple):
 
     `least`: candidates. `share`: the part of them that remains. `between`: whether they lie between two bounds that
     are bound. `looked_up`: whether the level only asks if there are any. `sorting`: the cost that is paid once.
+    `column`: as of `_Search._column_of`, where one item proposes.
     """
 
     least: float
@@ -102,6 +106,7 @@ class _Level(NamedTuple):
     between: bool
     looked_up: bool
     sorting: float
+    column: tuple[str, float] | None
 
 
 def order_variables(
@@ -371,7 +376,12 @@ class _Search:
                     if most >= after:
                         break
             after = min(after, most)
-        return partial.cost + candidates + after + level.sorting, after
+        step = candidates + after
+        if level.column is not None and before == after == level.column[1] >= _LONG:
+            # Of the entities that the first level bound, all and in their order, the values are a part of a column.
+            is_aligned = partial.order[0] == level.column[0] and partial.prefixes[0] == before
+            step = _ALIGNED * step if is_aligned else step
+        return partial.cost + step + level.sorting, after
 
     def extended(self, partial: PartialOrder, name: str, cost: float, after: float) -> PartialOrder:
         """The partial order with one variable more, with what was expected of it."""
@@ -407,7 +417,16 @@ class _Search:
                 share *= item.selectivity
         between = {bounds(item, name, partial.bound) for item, _ in taking} >= {True, False}
         looked_up = self._is_looked_up(name, partial.bound)
-        return _Level(least, share, between, looked_up, self._sorting(name, partial.bound))
+        proposing = [item for (item, _), count in zip(taking, counts, strict=True) if count < FILTER]
+        column = self._column_of(name, proposing[0]) if len(proposing) == 1 else None
+        return _Level(least, share, between, looked_up, self._sorting(name, partial.bound), column)
+
+    def _column_of(self, name: str, item: Node) -> tuple[str, float] | None:
+        """The entity and the number of entities of a pattern in which each has one value, which is the variable."""
+        if not isinstance(item, DatomAtom) or item.value != name or not isinstance(item.attribute, Const):
+            return None
+        size = self.statistics.size(item)
+        return (item.entity, size.firsts) if isinstance(item.entity, str) and size.rows == size.firsts else None
 
     def _sorting(self, name: str, bound: frozenset[str]) -> float:
         """What it costs to sort a variable's values for the comparisons that look them up."""

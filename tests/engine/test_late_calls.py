@@ -17,6 +17,7 @@ from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import identity
+from adalog.executor.evaluation import late_calls
 from adalog.executor.evaluation.late_calls import without_late_calls
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
@@ -151,6 +152,53 @@ def test_what_is_computed_after_the_join(query: str, late: list[str]) -> None:
         assert set(plan.order) - set(rest.order) == set(late)
         names = {each.var.name for each in plan.query.find.columns if isinstance(each, FindAggregate)}
         assert set(rest.answer) == set(plan.answer) - (names & set(late))
+
+
+CLAUSES = (
+    "[:find ?g (sum ?y) (avg ?y) (count ?e) :with ?e :where [?e :g ?g] [?e :p ?p] [?e :d ?d] [(* ?p (- 1 ?d)) ?y]]",
+    "[:find ?g (sum ?y) (sum ?p) :with ?e :where [?e :g ?g] [?e :p ?p] [?e :d ?d] [(+ ?p ?d) ?y]]",
+    "[:find (sum ?y) (count ?e) :with ?e :where [?e :p ?p] [(* ?p ?p) ?y]]",
+    "[:find (sum ?y) (sum ?z) :with ?e :where [?e :p ?p] [?e :d ?d] [(* ?p ?d) ?y] [(- ?d ?p) ?z]]",
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from((NUMBERS, LONGS)).flatmap(rows_with_nil))
+def test_of_clauses_they_are_those_of_the_join(rows: list[tuple[str, Any, Any]]) -> None:
+    """Rows of one product are counted each, and those that the join leaves out are not."""
+    with opened(rows) as world:
+        snapshot = Statistics({"$": world.database.snapshot()}, {})
+        for query in CLAUSES:
+            wanted = found(world, query)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(late_calls, "_MANY", 0.0)
+                plan = plan_query(parse_query(query), snapshot, frozenset(), Options())
+                assert without_late_calls(plan)[1]
+                assert found(world, query) == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "late"),
+    [
+        ("[:find (sum ?y) :with ?e :where [?e :p ?p] [?e :d ?d] [(* ?p ?d) ?y]]", {"?y"}),
+        # Which rows there are depends on the sum's argument.
+        ("[:find (sum ?y) :where [?e :p ?p] [?e :d ?d] [(* ?p ?d) ?y]]", set()),
+        ("[:find (sum ?y) :with ?e ?y :where [?e :p ?p] [?e :d ?d] [(* ?p ?d) ?y]]", set()),
+        ("[:find (sum ?y) (max ?y) :with ?e :where [?e :p ?p] [(* ?p 2) ?y]]", set()),
+        ("[:find (sum ?y) :with ?e :where [?e :p ?p] [(* ?p 2) ?y] [(> ?y 2)]]", set()),
+        ("[:find (sum ?y) :with ?e :where [?e :p ?p] [(* ?p 2) ?y] [?o :d ?y]]", set()),
+        ("[:find (sum ?y) :with ?e :where [?e :p ?p] (optional [?e :d ?d]) [(* ?p ?d) ?y]]", set()),
+        ("[:find (sum ?y) :with ?e :where [?e :p ?p] [(if (> ?p 1) ?p 0) ?y]]", set()),
+    ],
+)
+def test_which_clauses_are_computed_after_the_join(
+    query: str, late: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(late_calls, "_MANY", 0.0)
+    with Database.open(":memory:") as database:
+        database.transact('[{:db/id 1 :p 1M :d 2M :g "a"} {:db/id 2 :p 2M :d 3M :g "a"}]')
+        plan = plan_query(parse_query(query), Statistics({"$": database.snapshot()}, {}), frozenset(), Options())
+        assert set(without_late_calls(plan)[1]) == late
 
 
 def test_explain_shows_where_it_is_computed(db: World) -> None:

@@ -70,6 +70,22 @@ def test_variables_with_few_values_do_not_come_before_what_connects_them(
     assert plan.cost < 0.9 * planned(database, query, Large).cost
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_aligned_columns_are_read_from_the_entity_on(database: Database, missing: bool) -> None:
+    """Where each entity has one value of each attribute, they are read as they are; else few values come first."""
+
+    class Lines(Large):
+        def _size(self, atom: logical.DatomAtom) -> PatternSize:
+            size = super()._size(atom)
+            return (
+                PatternSize(LINES - 9 * missing, LINES - 9 * missing, size.seconds) if "flag" in str(atom) else size
+            )
+
+    query = "[:find (sum ?y) :with ?l :where [?l :price ?p] [?l :flag ?q] [?l :size ?s] [(* ?p ?q ?s) ?y]]"
+    order = planned(database, query, Lines).order
+    assert (order[0] == "?l") is not missing
+
+
 def test_a_moved_variable_takes_those_with_it_that_need_it(database: Database) -> None:
     query = f"[:find ?double (sum ?price) :with ?l :where {STAR} [(* 2 ?flag) ?double]]"
     order = planned(database, query, Large).order

@@ -13,6 +13,7 @@ from adalog.executor.join.protocol import accepted
 from adalog.executor.join.shortcuts.intersection import count_ranges, intersect_ranges
 from adalog.executor.join.shortcuts.one_range import extend_by_range
 from adalog.executor.join.shortcuts.range_selection import least_of, select_ranges
+from adalog.executor.join.shortcuts.single_values import extend_by_column, single_values
 from adalog.executor.join.shortcuts.unread_values import having_any, weigh
 from adalog.executor.join.shortcuts.value_sums import value_sums
 
@@ -20,6 +21,10 @@ from adalog.executor.join.shortcuts.value_sums import value_sums
 def extend_by_ranges(level: BoundLevel, batch: Batch) -> Iterator[Batch]:
     """The extensions of a batch, chunk by chunk."""
     variable = level.variable
+    values = single_values(level, batch)
+    if values is not None:
+        yield from extend_by_column(level, batch, values)
+        return
     narrow, checking, rest = select_ranges(level.ranged, level.others, batch, variable)
     checks = [*checking, *rest]
     counting = level.counted and not checks

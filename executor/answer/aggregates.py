@@ -199,9 +199,12 @@ def _on_decimals(element: FindAggregate, codes: Column, groups: Groups) -> Colum
 
 
 def _of_decimals(element: FindAggregate, decimals: ScaledDecimals, groups: Groups) -> Column | None:
-    if decimals.largest * int(np.abs(groups.weight).sum()) >= _EXACT:
+    weight, numbers = groups.weight, decimals.numbers
+    weighs = bool((weight != 1).any())
+    if decimals.largest * (int(np.abs(weight).sum()) if weighs else len(weight)) >= _EXACT:
         return _of_wide_decimals(element, WideDecimals.of(decimals), groups)
-    total = group_kernels.sum_by_group(groups.group, decimals.numbers * groups.weight, groups.count)
+    numbers = numbers * weight if weighs else np.ascontiguousarray(numbers)
+    total = group_kernels.sum_by_group(groups.group, numbers, groups.count)
     if element.reduction is Reduction.SUM:
         return ScaledDecimals(total, decimals.scale).codes(groups.values, groups.cancel.check)
     return _means(decimals_of(total.tolist(), decimals.scale), groups)

@@ -17,14 +17,10 @@ from adalog.datalog.builtins.arithmetic import trimmed
 from adalog.executor.join.batch import Column
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
+from adalog.store.values.short_decimals import BOUNDS, FACTORS, MOST_DIGITS
 
 # Two integers below this add up without wrapping around.
 _MOST = 1 << 62
-# Digits, and those after the point.
-_LONGEST = 18
-# What a number is multiplied by that gets so many digits, and what it is below then.
-_FACTORS = 10 ** np.arange(_LONGEST + 1)
-_BOUNDS = 10 ** (_LONGEST - np.arange(_LONGEST + 1))
 # Values between two looks at the deadline.
 _AT_ONCE = 1 << 16
 
@@ -68,6 +64,10 @@ def decimals_of(numbers: Sequence[int], scale: int) -> list[Decimal]:
 
 def scaled(codes: Column, values: Scratch, check: Check) -> ScaledDecimals | None:
     """The bigdecs of codes, at least one; None where one does not fit. `check` as above."""
+    table = values.scaled_decimals(codes)
+    check()
+    if table is not None:
+        return ScaledDecimals(*table)
     numbers, places = values.decimal_parts(codes)
     check()
     scale = int(places.max())
@@ -76,18 +76,18 @@ def scaled(codes: Column, values: Scratch, check: Check) -> ScaledDecimals | Non
     if places.min() < 0:
         return None
     missing = scale - places
-    if (np.abs(numbers) >= _BOUNDS[missing]).any():
+    if (np.abs(numbers) >= BOUNDS[missing]).any():
         return None
-    return ScaledDecimals(numbers * _FACTORS[missing], scale)
+    return ScaledDecimals(numbers * FACTORS[missing], scale)
 
 
 def scaled_values(decimals: Sequence[Decimal]) -> ScaledDecimals | None:
     """Bigdecs, at least one, over the least power of ten that has all their digits; None where one does not fit."""
     exponents = {value.as_tuple().exponent for value in decimals}
-    if not all(isinstance(each, int) and -_LONGEST <= each <= _LONGEST for each in exponents):
+    if not all(isinstance(each, int) and -MOST_DIGITS <= each <= MOST_DIGITS for each in exponents):
         return None
     scale = max(0, *(-int(each) for each in exponents))
-    if max(value.adjusted() for value in decimals) + scale >= _LONGEST:
+    if max(value.adjusted() for value in decimals) + scale >= MOST_DIGITS:
         return None
     return ScaledDecimals(np.array([int(value.scaleb(scale)) for value in decimals], np.int64), scale)
 
@@ -95,7 +95,7 @@ def scaled_values(decimals: Sequence[Decimal]) -> ScaledDecimals | None:
 def computed(name: str, left: ScaledDecimals, right: ScaledDecimals) -> ScaledDecimals | None:
     """`left + right`, and so for `-` and `*`; None where it might not fit."""
     if name == "*":
-        if left.largest * right.largest >= _MOST or left.scale + right.scale > _LONGEST:
+        if left.largest * right.largest >= _MOST or left.scale + right.scale > MOST_DIGITS:
             return None
         return ScaledDecimals(np.asarray(left.numbers * right.numbers), left.scale + right.scale)
     pair = _alike(left, right)

@@ -20,6 +20,10 @@ from adalog.store.values.dictionary import Dictionary
 
 MOST_DIGITS: Final = 18
 """Digits that a short bigdec has at most, and digits after its point."""
+FACTORS: Final = 10 ** np.arange(MOST_DIGITS + 1)
+"""What a number is multiplied by that gets so many digits."""
+BOUNDS: Final = 10 ** (MOST_DIGITS - np.arange(MOST_DIGITS + 1))
+"""What a number is below then."""
 _LEAST: Final = -(1 << 58)
 _MOST: Final = (1 << 58) - 1
 # A number and its digits after the point as one word.
@@ -31,6 +35,10 @@ _PAGE: Final = 1 << 12
 _WORTH: Final = 8
 # A run of the index takes in the one before it once it has this share of its size.
 _MERGE_SHARE: Final = 0.5
+# A table of all keys is worth making for a column of this share of them, and so many tables are kept.
+_TABLE_SHARE: Final = 0.5
+_TABLES: Final = 4
+_NO_NUMBER: Final = np.iinfo(np.int64).min
 
 
 class DecimalParts(NamedTuple):
@@ -123,6 +131,8 @@ class ShortDecimals:
         self._dictionary = dictionary
         self._parts = DecimalParts(np.empty(0, np.int64), np.empty(0, np.int8))
         self._read = np.empty(0, np.int64)
+        self._known = 0
+        self._tables: dict[int, Int64s] = {}
         self._runs: list[tuple[Int64s, Int64s]] = []
         self._indexed = 0
         # How many were to be found in keys that no run had.
@@ -137,6 +147,40 @@ class ShortDecimals:
         if parts is None:
             return parts_of_keys(self._dictionary.gather(numbers))
         return DecimalParts(parts.numbers[numbers], parts.places[numbers])
+
+    def scaled(self, numbers: Int64s) -> tuple[Int64s, int] | None:
+        """(int64[n], a power of ten): the keys with some numbers over the least power that has all their digits.
+        None where a key does not fit, or the column is too short for a table of all keys."""
+        length = len(self._dictionary)
+        if not len(numbers) or len(numbers) < _TABLE_SHARE * length:
+            return None
+        parts = self._pages(numbers)
+        if parts is None or self._known < length:
+            return None
+        places = parts.places[numbers]
+        least, scale = int(places.min()), int(places.max())
+        if least < 0:
+            return None
+        if least == scale:
+            return parts.numbers[numbers], scale
+        found = self._table(scale, length, parts)[numbers]
+        return None if found.min() == _NO_NUMBER else (found, scale)
+
+    def _table(self, scale: int, length: int, parts: DecimalParts) -> Int64s:
+        """int64[length]: every key over a power of ten; `_NO_NUMBER` for those that do not fit."""
+        kept = self._tables.get(scale)
+        if kept is not None and len(kept) >= length:
+            return kept
+        numbers, places = parts.numbers[:length], parts.places[:length]
+        fits = (places >= 0) & (places <= scale)
+        missing = np.where(fits, scale - places, 0)
+        fits &= np.abs(numbers) < BOUNDS[missing]
+        table: Int64s = np.where(fits, numbers * FACTORS[missing], _NO_NUMBER)
+        with self._lock:
+            # Those of a shorter dictionary are made again when they are asked for.
+            fresh = {each: some for each, some in self._tables.items() if len(some) >= length and each != scale}
+            self._tables = dict(list(fresh.items())[1 - _TABLES :]) | {scale: table}
+        return table
 
     def find(self, parts: DecimalParts) -> Int64s | None:
         """int64[n]: the numbers of the keys with some parts, -1 where the dictionary has none; None where finding
@@ -155,12 +199,15 @@ class ShortDecimals:
         return found
 
     def nbytes(self) -> int:
-        return 10 * len(self._parts.numbers) + 16 * self._indexed
+        tables = sum(table.nbytes for table in self._tables.values())
+        return 10 * len(self._parts.numbers) + 16 * self._indexed + tables
 
     def _pages(self, numbers: Int64s) -> DecimalParts | None:
         """The parts of all keys, with the pages of some read; None where these are too many for that."""
         with self._lock:
             length = len(self._dictionary)
+            if self._known == length:
+                return self._parts
             self._grow(-(-length // _PAGE))
             starts = np.arange(len(self._read)) * _PAGE
             ends = np.minimum(length - starts, _PAGE)
@@ -173,6 +220,7 @@ class ShortDecimals:
                 start, stop = int(starts[page] + self._read[page]), int(starts[page] + ends[page])
                 found = parts_of_keys(self._dictionary.gather(np.arange(start, stop)))
                 self._parts.numbers[start:stop], self._parts.places[start:stop] = found
+                self._known += int(ends[page] - self._read[page])
                 self._read[page] = ends[page]
             return self._parts
 

@@ -160,6 +160,12 @@ CLAUSES = (
     "[:find (sum ?y) (count ?e) :with ?e :where [?e :p ?p] [(* ?p ?p) ?y]]",
     "[:find (sum ?y) (sum ?z) :with ?e :where [?e :p ?p] [?e :d ?d] [(* ?p ?d) ?y] [(- ?d ?p) ?z]]",
 )
+WITHIN = (
+    f"[:find ?g ?s ?a ?n :where [(q {CLAUSES[0]} $) [[?g ?s ?a ?n]]]]",
+    """[:find ?g ?s :where [_ :g ?g]
+        [(q [:find (sum ?y) . :in $ ?g :with ?e
+             :where [?e :g ?g] [?e :p ?p] [?e :d ?d] [(* ?p ?d) ?y]] $ ?g) ?s]]""",
+)
 
 
 @settings(max_examples=12, deadline=None)
@@ -174,6 +180,11 @@ def test_of_clauses_they_are_those_of_the_join(rows: list[tuple[str, Any, Any]])
                 patch.setattr(late_calls, "_MANY", 0.0)
                 plan = plan_query(parse_query(query), snapshot, frozenset(), Options())
                 assert without_late_calls(plan)[1]
+                assert found(world, query) == wanted
+        for query in WITHIN:
+            wanted = found(world, query)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(late_calls, "_MANY", 0.0)
                 assert found(world, query) == wanted
 
 

@@ -379,7 +379,7 @@ class _Search:
         step = candidates + after
         if level.column is not None and before == after == level.column[1] >= _LONG:
             # Of the entities that the first level bound, all and in their order, the values are a part of a column.
-            is_aligned = partial.order[0] == level.column[0] and partial.prefixes[0] == before
+            is_aligned = partial.order[:1] == (level.column[0],) and partial.prefixes[0] == before
             step = _ALIGNED * step if is_aligned else step
         return partial.cost + step + level.sorting, after
 

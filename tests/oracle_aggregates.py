@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import statistics
+from decimal import Decimal, localcontext
 from typing import Any
 
 from adalog.datalog import ast
 from adalog.datalog.aggregates import AGGREGATES
+from adalog.datalog.builtins.arithmetic import quotient_of_decimals
 from adalog.datalog.values import BigInt, EdnSet, identity, sort_key
 
 
@@ -36,12 +38,14 @@ def aggregate(name: str, values: list[Any]) -> Any:
         case "max":
             return max(values, key=sort_key)
         case "sum":
-            return sum(values)
+            return total_of(values)
         case "sum'":
             total = sum(values)
             return BigInt(total) if type(total) is int and not -(2**63) <= total < 2**63 else total
         case "avg":
-            return float(sum(values) / len(values))
+            total = total_of(values)
+            number = len(values)
+            return quotient_of_decimals(total, Decimal(number)) if type(total) is Decimal else float(total / number)
         case "median":
             middle = statistics.median(values)
             return middle if any(identity(middle) == identity(value) for value in values) else float(middle)
@@ -58,3 +62,10 @@ def aggregate(name: str, values: list[Any]) -> Any:
         case "choice":
             return min(values, key=sort_key)
     raise AssertionError(name)
+
+
+def total_of(values: list[Any]) -> Any:
+    """The sum, with all the digits of bigdecs."""
+    with localcontext() as context:
+        context.prec = 200
+        return sum(values)

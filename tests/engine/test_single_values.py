@@ -22,6 +22,7 @@ from adalog.executor.join.level import Level
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
+from adalog.store.checkpoint import compactor
 from adalog.store.database import Database
 from adalog.store.tries.trie import Csr, Trie
 
@@ -31,6 +32,7 @@ Pairs = set[tuple[int, int]]
 @pytest.fixture(autouse=True)
 def few_keys_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "_FEW_KEYS", 2)
+    monkeypatch.setattr(compactor, "_LEAST", 1)
 
 
 def tries(before: Pairs, now: Pairs) -> tuple[Trie, Trie]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from random import Random
 from tempfile import TemporaryDirectory
@@ -161,30 +161,33 @@ class Lines:
         return [*conditions, "[$old ?l :p ?p]", "[$old ?l :g ?then]"] if several else conditions
 
 
-def opened(rng: Random, database: Database) -> tuple[Lines, Log]:
+@contextmanager
+def opened(rng: Random) -> Iterator[tuple[Database, Pool, Lines, Log]]:
     """A database of lines after some transactions, folded at times."""
-    lines = Lines(rng)
-    log = Log(database.snapshot().datoms("EAVT"))
-    for text in (SCHEMA, lines.first(), *(lines.change() for _ in range(rng.choice((0, 0, 1, 3))))):
-        log.datoms.extend(database.transact(text).datoms)
-        if rng.random() < 0.5:
+    with TemporaryDirectory() as folder, Database.open(folder) as database:
+        lines = Lines(rng)
+        log = Log(database.snapshot().datoms("EAVT"))
+        for text in (SCHEMA, lines.first(), *(lines.change() for _ in range(rng.choice((0, 0, 1, 3))))):
+            log.datoms.extend(database.transact(text).datoms)
+            if rng.random() < 0.5:
+                database.compact()
+        if rng.random() < 0.6:
             database.compact()
-    if rng.random() < 0.6:
-        database.compact()
-    return lines, log
+        pool = Pool(database, PoolSettings(threads=1))
+        try:
+            yield database, pool, lines, log
+        finally:
+            pool.close()
 
 
 @settings(max_examples=examples(60))
 @given(SEEDS)
 def test_queries_of_the_present(taken: Counter[str], seed: int) -> None:
     rng = Random(seed)
-    with TemporaryDirectory() as folder, Database.open(folder) as database:
-        lines, log = opened(rng, database)
-        pool = Pool(database, PoolSettings(threads=1))
+    with opened(rng) as (database, pool, lines, log):
         facts = log.facts()
         for _ in range(8):
             check(pool, database.snapshot(), facts, lines.query(rng), rng.sample(SWITCHES, 3))
-        pool.close()
 
 
 @settings(max_examples=examples(40))
@@ -192,9 +195,7 @@ def test_queries_of_the_present(taken: Counter[str], seed: int) -> None:
 def test_queries_of_other_views(taken: Counter[str], seed: int) -> None:
     """As of, since, and the history; and what a transaction would make of the database."""
     rng = Random(seed)
-    with TemporaryDirectory() as folder, Database.open(folder) as database:
-        lines, log = opened(rng, database)
-        pool = Pool(database, PoolSettings(threads=1))
+    with opened(rng) as (database, pool, lines, log):
         for _ in range(3):
             as_of = rng.randint(1, database.snapshot().t)
             since = rng.choice((0, 0, as_of // 2))
@@ -207,7 +208,6 @@ def test_queries_of_other_views(taken: Counter[str], seed: int) -> None:
         then = Log([*log.datoms, *report.datoms])
         for _ in range(3):
             check(pool, tried, then.facts(), lines.query(rng), SWITCHES[:2])
-        pool.close()
 
 
 @settings(max_examples=examples(20))
@@ -215,9 +215,7 @@ def test_queries_of_other_views(taken: Counter[str], seed: int) -> None:
 def test_live_views(taken: Counter[str], seed: int) -> None:
     """What a view adds and takes away is the difference of the answers, which are the oracle's."""
     rng = Random(seed)
-    with TemporaryDirectory() as folder, Database.open(folder) as database:
-        lines, log = opened(rng, database)
-        pool = Pool(database)
+    with opened(rng) as (database, pool, lines, log):
         views = []
         for _ in range(5):
             with suppress(AdalogError):
@@ -231,7 +229,6 @@ def test_live_views(taken: Counter[str], seed: int) -> None:
                 each.step(database.snapshot())
         for each in views:
             check(pool, database.snapshot(), log.facts(), each.asked, SWITCHES[:1])
-        pool.close()
 
 
 def test_each_path_was_taken(taken: Counter[str]) -> None:

@@ -30,8 +30,9 @@ _MANY, _FEW = 10, 3
 # The cost from which on a beam's order is improved, some hundredths of a second, and what a step of that is worth.
 _EXPENSIVE, _STEP = 2e5, 400.0
 _MOST_STEPS, _MOST_MOVED = 5000, 30
-# What a prefix costs whose value is taken from a column as it is, of one that is looked up; from so many on.
-_ALIGNED, _LONG = 0.2, 1e4
+# What a prefix costs whose value is taken from a column as it is, or is looked up in the order of keys, as
+# a share of one that is looked up anywhere; from so many prefixes on.
+_ALIGNED, _IN_ORDER, _LONG = 0.2, 0.5, 1e4
 # What a better order costs at most of the one before it; more is in the estimates' noise.
 _CLEARLY = 0.9
 
@@ -92,6 +93,13 @@ class PartialOrder:
     last: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
+class _Column(NamedTuple):
+    """`key`: the variable that values are looked up by. `is_single`: whether each key has one."""
+
+    key: str
+    is_single: bool
+
+
 class _Level(NamedTuple):
     """What a level that binds a variable is expected to do with a prefix; the same wherever the same of its
     neighbours are bound.
@@ -106,7 +114,7 @@ class _Level(NamedTuple):
     between: bool
     looked_up: bool
     sorting: float
-    column: tuple[str, float] | None
+    column: _Column | None
 
 
 def order_variables(
@@ -377,10 +385,11 @@ class _Search:
                         break
             after = min(after, most)
         step = candidates + after
-        if level.column is not None and before == after == level.column[1] >= _LONG:
-            # Of the entities that the first level bound, all and in their order, the values are a part of a column.
-            is_aligned = partial.order[:1] == (level.column[0],) and partial.prefixes[0] == before
-            step = _ALIGNED * step if is_aligned else step
+        if level.column is not None and before >= _LONG and partial.order[:1] == (level.column.key,):
+            # The values that the first level bound are in order, if each is still there once.
+            in_order = partial.prefixes[0] == before
+            is_aligned = before == after and level.column.is_single
+            step *= (_ALIGNED if is_aligned else _IN_ORDER) if in_order else 1.0
         return partial.cost + step + level.sorting, after
 
     def extended(self, partial: PartialOrder, name: str, cost: float, after: float) -> PartialOrder:
@@ -421,12 +430,17 @@ class _Search:
         column = self._column_of(name, proposing[0]) if len(proposing) == 1 else None
         return _Level(least, share, between, looked_up, self._sorting(name, partial.bound), column)
 
-    def _column_of(self, name: str, item: Node) -> tuple[str, float] | None:
-        """The entity and the number of entities of a pattern in which each has one value, which is the variable."""
-        if not isinstance(item, DatomAtom) or item.value != name or not isinstance(item.attribute, Const):
+    def _column_of(self, name: str, item: Node) -> _Column | None:
+        """By which of a pattern's variables the values of another one are looked up."""
+        if not isinstance(item, DatomAtom) or not isinstance(item.attribute, Const):
+            return None
+        if name not in (item.entity, item.value):
+            return None
+        key = item.entity if item.value == name else item.value
+        if not isinstance(key, str) or key == name:
             return None
         size = self.statistics.size(item)
-        return (item.entity, size.firsts) if isinstance(item.entity, str) and size.rows == size.firsts else None
+        return _Column(key, item.value == name and size.rows == size.firsts)
 
     def _sorting(self, name: str, bound: frozenset[str]) -> float:
         """What it costs to sort a variable's values for the comparisons that look them up."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
 from adalog.datalog.aggregates import Reduction
-from adalog.datalog.ast import FindAggregate
+from adalog.datalog.ast import Const, FindAggregate
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.expressions.binding import CallBinding
 from adalog.executor.expressions.calls import Results
@@ -74,11 +74,14 @@ def _can_wait(atom: logical.FunctionAtom, plan: Plan) -> bool:
     """Whether the tuples of the answer are as many with its arguments in place of its result.
 
     Those of an aggregate's expression are in the answer. Those of a clause have to be determined by it, as all
-    variables are where rows have weights, and never nil, which would drop the row, as stored values are not.
+    variables are where rows have weights, and never nil, which would drop the row: as where its arguments are
+    stored values, and constants that are not nil.
     """
     if atom.keeps_nil:
         return frozenset(atom.mentions) <= frozenset(plan.answer)
     if not plan.weighted or plan.cost < _MANY or atom.after:
+        return False
+    if any(isinstance(term, Const) and term.value is None for term in atom.args):
         return False
     patterns = [each for each in plan.body.items if isinstance(each, logical.DatomAtom)]
     return _arguments(atom) <= {term for each in patterns for term in (each.entity, each.value)}

@@ -200,6 +200,9 @@ def test_of_clauses_they_are_those_of_the_join(rows: list[tuple[str, Any, Any]])
         ("[:find (sum ?y) :with ?e :where [?e :p ?p] [(* ?p 2) ?y] [?o :d ?y]]", set()),
         ("[:find (sum ?y) :with ?e :where [?e :p ?p] (optional [?e :d ?d]) [(* ?p ?d) ?y]]", set()),
         ("[:find (sum ?y) :with ?e :where [?e :p ?p] [(if (> ?p 1) ?p 0) ?y]]", set()),
+        # The result is nil, which drops the row.
+        ("[:find (sum ?y) :with ?e :where [?e :p ?p] [(* ?p nil) ?y]]", set()),
+        ("[:find (sum ?y) :with ?e :where [?e :p ?p] [(* ?p (+ 1 nil)) ?y]]", set()),
     ],
 )
 def test_which_clauses_are_computed_after_the_join(

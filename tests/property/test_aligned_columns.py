@@ -131,6 +131,7 @@ class Lines:
                 ["[(* ?p ?q) ?y]", "[(+ ?p 1) ?z]"],
                 ["[(* ?p ?q) ?y]", "[(+ ?y 1) ?z]"],
                 ["[(/ ?p ?q) ?y]"],
+                ["[(* ?p ?q nil) ?y]"],
             )
         )
         last = "?z" if len(calls) > 1 else "?y" if calls else "?p"

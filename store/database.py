@@ -99,6 +99,7 @@ class Database:
         self._past_lock = threading.Lock()
         self._census = EntityCounter()
         self._listeners: list[Listener] = []
+        self._forgetting: list[Callable[[], None]] = []
         self._follower: Follower | None = None
         self.clock = Clock()
         self.clock.look(head.instant)
@@ -203,7 +204,8 @@ class Database:
         return self._setting.policy.mode
 
     def history_mark(self, t: int) -> str:
-        """Equal for databases that agree on every transaction up to t: a copy that went its own way says another.
+        """Equal for databases that agree on every transaction up to t, as it is now: a copy that went its own way
+        says another, and so does an excision since.
 
         Raises ARG_INVALID for a t not reached yet, BACKEND_UNAVAILABLE where it is of long ago and the log cannot
         be read.
@@ -214,7 +216,19 @@ class Database:
             checksum = self.log.checksum_at(t)
         if checksum is None:
             raise invalid_argument(f"transaction {t} is not reached yet")
-        return f"{self.log.identity} {t} {checksum:08x}"
+        left = self.excised_after(t)
+        return f"{self.log.identity} {t} {checksum:08x}{f' excised {left}' if left else ''}"
+
+    def excised_after(self, t: int) -> int:
+        """The last excision after transaction t, which may have taken something of what was known then; 0 for
+        none."""
+        excised = self._snapshot.origin.excised
+        return excised if excised > t else 0
+
+    def on_excision(self, forget: Callable[[], None]) -> None:
+        """Has `forget` called on the writer's thread after each excision, once nothing new has what it took: to let
+        go of what was made before."""
+        self._forgetting.append(forget)
 
     def evaluate_with(self, evaluator: Evaluator) -> None:
         """Sets the evaluator of the stored queries that transactions call; without one they are refused."""
@@ -309,6 +323,9 @@ class Database:
             view = view.history() if history else view
         with self._past_lock:
             view = self._past.pop(key, view)
+            if view.codes is not self._snapshot.codes:
+                # There was an excision meanwhile.
+                return view
             self._past[key] = view
             if len(self._past) > _PAST_VIEWS:
                 self._past.popitem(last=False)
@@ -391,7 +408,9 @@ class Database:
         self, tx: TransactionData, *, expected_basis_t: int | None = None, idempotency_key: str | None = None
     ) -> TxReport:
         """Apply transaction data, EDN text or forms, and wait until it is durable."""
-        return self.submit(tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key).result()
+        return self.submit(
+            tx, expected_basis_t=expected_basis_t, idempotency_key=idempotency_key, may_excise=True
+        ).result()
 
     def submit(
         self,
@@ -401,10 +420,11 @@ class Database:
         idempotency_key: str | None = None,
         principal: str | None = None,
         viewer: object | None = None,
+        may_excise: bool = False,
     ) -> Future[TxReport]:
         """Queue transaction data. The future has the report once it is durable, or the refusal. principal: the
         transaction's `:db/principal`. viewer: the identity that policies check it for, and that the report is shown
-        to; None for one that may do everything.
+        to; None for one that may do everything. may_excise: whether it may be an excision, as of an admin.
 
         BASIS_CONFLICT where `expected_basis_t` is no longer the newest; a used `idempotency_key` gets the report of
         the transaction that used it, and nothing is applied again: ARG_INVALID where that one was another. Raises
@@ -414,7 +434,9 @@ class Database:
         if idempotency_key is not None:
             check_key(idempotency_key)
         owns_key = idempotency_key is not None and self._snapshot.schema.get(bootstrap.POLICY_NAME) is not None
-        request = TransactionRequest(tx, expected_basis_t, idempotency_key, principal, viewer, owns_key)
+        request = TransactionRequest(
+            tx, expected_basis_t, idempotency_key, principal, viewer, owns_key, may_excise=may_excise
+        )
         self.writer.submit(request)
         return request.future
 
@@ -520,7 +542,10 @@ class Database:
         self._listeners.remove(listener)
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
+        is_excised = snapshot.origin.excised != self._snapshot.origin.excised
         self._snapshot = snapshot
+        if is_excised:
+            self._forget()
         self.clock.look(self._head.instant)
         if reports:
             if self._siblings is not None:
@@ -533,6 +558,17 @@ class Database:
                     listener(report, snapshot)
                 except Exception:
                     _LOGGER.exception("a listener failed at t = %d", report.t)
+
+    def _forget(self) -> None:
+        """After an excision: lets go of what was made before, and has a checkpoint made without it soon."""
+        with self._past_lock:
+            self._past.clear()
+        for forget in self._forgetting:
+            try:
+                forget()
+            except Exception:
+                _LOGGER.exception("what was kept in memory before an excision may be kept still")
+        self.compactor.want()
 
     # Folding
 
@@ -549,6 +585,11 @@ class Database:
     def _take_over_mapped(self, others: MappedCheckpoint) -> None:
         def take_over() -> None:
             head = self._head
+            if others.excised > head.excised:
+                self.writer.take_missed()
+            if others.excised != head.excised:
+                # It was made before an excision.
+                return
             head.codes.durable.take_over(others.blocks)
             # What was folded or loaded here meanwhile has more than another's earlier fold.
             current = {id_: head.live(id_).relation for id_ in others.relations}
@@ -563,6 +604,10 @@ class Database:
         self._on_writer(take_over)
 
     def _take_over(self, folded: FoldResult) -> None:
+        if folded.excised != self._head.excised:
+            # It was begun before an excision: the next one makes it anew.
+            self.compactor.want()
+            return
         self._head.take_over(folded.blocks, folded.relations)
         self._snapshot = self.writer.renewed()
 

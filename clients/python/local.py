@@ -39,7 +39,7 @@ from adalog.datalog.values import Keyword as EngineKeyword
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.kernels.compiling import compile_in_background
 from adalog.executor.permissions.grants import Viewer
-from adalog.executor.permissions.viewers import asking_as
+from adalog.executor.permissions.viewers import asking_as, may_excise
 from adalog.executor.pool import Pool, PoolSettings, PullRequest
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.request import QueryRequest
@@ -184,6 +184,7 @@ class LocalBackend:
             expected_basis_t=expected_basis_t,
             idempotency_key=idempotency_key,
             viewer=_viewer(user),
+            may_excise=may_excise(_viewer(user)),
         ).result()
         tempids = {str(name): entity for name, entity in report.tempids.items()}
         return TxReport(

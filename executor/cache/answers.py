@@ -29,7 +29,7 @@ from adalog.executor.bounds.meter import OverdrawnError
 from adalog.executor.cache.cached_value import CachedValue, fetched_maps, fetched_rows, kept_maps, kept_rows
 from adalog.executor.cache.codec import KEY_BYTES, CacheEntry
 from adalog.executor.cache.flight import Flight, Flights
-from adalog.executor.cache.key import CacheKey, CacheKeys, KeyedQuestion
+from adalog.executor.cache.key import CacheKey, CacheKeys, KeyedQuestion, is_committed
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.cache.tally import Tally
 from adalog.executor.pull.find import window
@@ -123,7 +123,15 @@ class ResultCache:
         # Look-ups in Redis that no request owns.
         self.tasks: set[asyncio.Task[None]] = set()
         self._database = database
-        self._marks: OrderedDict[int, str] = OrderedDict()
+        # By transaction, and the last excision after it.
+        self._marks: OrderedDict[tuple[int, int], str] = OrderedDict()
+        database.on_excision(self.forget)
+
+    def forget(self) -> None:
+        """Lets go of all answers, here and in Redis: an excision has taken away what they may be made from."""
+        self.memory.clear()
+        if self.redis is not None:
+            self.redis.forget()
 
     def close(self) -> None:
         if self.redis is not None:
@@ -200,7 +208,7 @@ class ResultCache:
         value = lookup.compute(cancel)
         seconds = time.perf_counter() - started
         outcome = _Outcome(value, computed=True, waited=cancel.waited, lane=cancel.lane)
-        if not lookup.question.is_certain:
+        if not lookup.question.is_certain or not is_committed(lookup.question, self._database.snapshot()):
             return outcome
         if not self.memory.put(lookup.key.name, value, value.nbytes):
             self.tally.add("process", "too large")
@@ -253,10 +261,10 @@ class ResultCache:
     def shared_name(self, key: CacheKey) -> bytes | None:
         """The name that all gateways over one database give a key in Redis. None if the log has to be read for it,
         and cannot be: then only this process keeps the value."""
-        mark = self._marks.get(key.newest)
+        mark = self._marks.get(self._moment(key))
         if mark is None:
             try:
-                mark = self._marks[key.newest] = self._database.history_mark(key.newest)
+                mark = self._marks[self._moment(key)] = self._database.history_mark(key.newest)
             except AdalogError:
                 return None
             while len(self._marks) > _MARKS_KEPT:
@@ -265,7 +273,10 @@ class ResultCache:
 
     def known_name(self, key: CacheKey) -> bytes | None:
         """The same where it takes no time, else None."""
-        return self.shared_name(key) if key.newest in self._marks else None
+        return self.shared_name(key) if self._moment(key) in self._marks else None
+
+    def _moment(self, key: CacheKey) -> tuple[int, int]:
+        return key.newest, self._database.excised_after(key.newest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class CacheKeys:
         request, now = question.request, self.database.snapshot()
         if not request.cached or request.options != _PLAIN:
             return None
-        if not all(_committed(each, now) for each in question.databases.values()):
+        if not is_committed(question, now):
             return None
         shape = self._shape(question.text, question.rules, question.query)
         if shape.reads.chance or chance_in_patterns(question):
@@ -176,6 +176,11 @@ def _given(question: Question) -> tuple[list[bytes], set[Keyword]]:
 def chance_in_patterns(question: Question) -> bool:
     """Whether a pattern that is an argument does not always show the same."""
     return any(reads_of_pull(pattern, "$").chance for _, pattern, _ in given_patterns(question))
+
+
+def is_committed(question: Question, now: Snapshot) -> bool:
+    """Whether the databases of a question are states of this one, from which nothing was excised since."""
+    return all(_committed(each, now) for each in question.databases.values())
 
 
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:

@@ -288,13 +288,14 @@ def token_of(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = (
         return Token(f"{raw.text} as {visible.key}", max(raw.newest, visible.newest))
     touched = _touched_of(snapshot)
     ids = None if reads.whole or snapshot.plain is not snapshot else touched.ids(snapshot, reads, more)
+    excised = f"excised {snapshot.origin.excised} " if snapshot.origin.excised else ""
     # What keeps no history is shown as it is now even in the past.
     forgetful = snapshot.origin.forgetful if snapshot.is_past else frozenset[int]()
     if ids is None or not ids.isdisjoint(forgetful):
         view = (snapshot.t, snapshot.since_t, snapshot.is_history, snapshot.origin.t if forgetful else 0)
-        return Token(f"whole {view}", max(snapshot.t, view[-1]))
+        return Token(f"{excised}whole {view}", max(snapshot.t, view[-1]))
     parts = [(each, touched.last(snapshot, each)) for each in sorted(ids)]
-    return Token(f"{touched.schema} {parts}", max([touched.schema, *(t for _, t in parts)]))
+    return Token(f"{excised}{touched.schema} {parts}", max([touched.schema, *(t for _, t in parts)]))
 
 
 def touched_attributes(snapshot: Snapshot, reads: Reads, more: Iterable[AttributeName] = ()) -> set[int] | None:

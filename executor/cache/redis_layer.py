@@ -11,12 +11,14 @@ import contextlib
 import logging
 import queue
 import random
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import redis
@@ -38,6 +40,7 @@ _STEP_SECONDS: Final = 0.05
 _LOOKUPS_AT_ONCE: Final = 4
 _WRITES_WAITING: Final = 64
 _FIRST_PAUSE: Final = 0.25
+_DELETED_AT_ONCE: Final = 500
 _LONGEST_PAUSE: Final = 30.0
 # How much the newest measurement counts.
 _NEWEST: Final = 0.2
@@ -86,6 +89,7 @@ class RedisLayer:
         self._usable = threading.Event()
         self._closed = threading.Event()
         self._is_told = False
+        self._forgets = threading.Event()
         self._writes: queue.Queue[_Write | None] = queue.Queue(_WRITES_WAITING)
         self._threads = ThreadPoolExecutor(_LOOKUPS_AT_ONCE, thread_name_prefix="redis")
         self._background = threading.Thread(target=self._run, name="redis-background", daemon=True)
@@ -189,10 +193,19 @@ class RedisLayer:
     def flush(self) -> None:
         self._writes.join()
 
+    def forget(self) -> None:
+        """Has all entries deleted in the background, once Redis answers, also those of other databases with the
+        same prefix. Never waits."""
+        self._drain()
+        self._forgets.set()
+        self._wake()
+
     def _run(self) -> None:
         pause = 0.0
         while not self._closed.is_set():
-            if self.usable:
+            if self.usable and self._forgets.is_set():
+                self._delete_all()
+            elif self.usable:
                 pause = _FIRST_PAUSE
                 self._write_next()
             elif self._closed.wait(pause * _RANDOM.uniform(0.75, 1.25)) or self.probe():
@@ -262,6 +275,16 @@ class RedisLayer:
         finally:
             self._writes.task_done()
 
+    def _delete_all(self) -> None:
+        self._forgets.clear()
+        try:
+            for names in batched(self._client.scan_iter(f"{_escaped(self.settings.prefix)}*", _DELETED_AT_ONCE)):
+                self._client.unlink(*names)
+        except (redis.RedisError, OSError) as error:
+            self._forgets.set()
+            self._failed(error)
+            self._closed.wait(_FIRST_PAUSE)
+
     def _write(self, write: _Write) -> None:
         try:
             data = encode(write.key, write.make(), self._seal)
@@ -287,6 +310,16 @@ class RedisLayer:
         self.cost.carried(self._clock() - started, len(data))
         self._tally.add("redis", "stored")
         self._tally.add("redis", "bytes written", len(data))
+
+
+def batched(names: Iterator[bytes]) -> Iterator[list[bytes]]:
+    while some := list(islice(names, _DELETED_AT_ONCE)):
+        yield some
+
+
+def _escaped(prefix: str) -> str:
+    """The prefix as a pattern that it alone begins with."""
+    return re.sub(r"([][*?\\^-])", r"\\\1", prefix)
 
 
 def _client(url: str) -> redis.Redis:

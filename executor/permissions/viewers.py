@@ -11,7 +11,7 @@ from functools import cached_property
 from adalog.executor.bounds.client import ASKING, Identity
 from adalog.executor.cache.reads import touched_attributes
 from adalog.executor.permissions.grants import Viewer
-from adalog.executor.permissions.guards import Guard, Permissions
+from adalog.executor.permissions.guards import ADMIN, Guard, Permissions
 from adalog.store.snapshot.snapshot import Snapshot
 
 
@@ -19,6 +19,11 @@ def viewer_asking() -> Viewer | None:
     """The viewer whose request this task or thread answers; None without authentication, which is as an admin."""
     identity = ASKING.get().identity
     return None if identity is None else Viewer.of(identity)
+
+
+def may_excise(viewer: Viewer | None) -> bool:
+    """Whether a viewer may excise, as admins alone may."""
+    return viewer is None or ADMIN in viewer.roles
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from adalog.datalog import tracing
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.client import ASKING
 from adalog.executor.permissions.grants import Viewer
-from adalog.executor.permissions.viewers import viewer_asking
+from adalog.executor.permissions.viewers import may_excise, viewer_asking
 from adalog.schema.fields.single_field import SingleField
 from adalog.schema.fields.types import OneReport
 from adalog.schema.request.background import elsewhere
@@ -49,6 +49,7 @@ async def transacted(
             idempotency_key=idempotency_key,
             principal=client.author,
             viewer=viewer or viewer_asking(),
+            may_excise=may_excise(viewer or viewer_asking()),
         )
         # A client that goes away does not undo what is on its way to the disk.
         report = await arrived(future)

@@ -25,6 +25,7 @@ from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Block, Dictionary
 
 _UNBARRED: Final = 4
+_BARRED: Final = 5
 _NOTHING: Final[Mapping[Segment, Part]] = {}
 Trust = Callable[[Segment], bool]
 """Whether a file's content is known to be right, so that it is not read."""
@@ -61,6 +62,7 @@ class Checkpoint:
             {
                 "counters": (counters.t, counters.instant, free.start, counters.next_ident, free.stop),
                 "free": counters.free.others,
+                "excised": counters.excised,
                 "log_checksum": self.log_checksum,
                 "relations": {id_: [_named(segment) for segment in own] for id_, own in self.relations.items()},
                 "blocks": {tag: [(n, _named(segment)) for n, segment in own] for tag, own in self.blocks.items()},
@@ -68,7 +70,7 @@ class Checkpoint:
             }
         )
         whole = {
-            "version": CHECKPOINT.newest if self.is_barred else _UNBARRED,
+            "version": CHECKPOINT.newest if counters.excised else _BARRED if self.is_barred else _UNBARRED,
             "adalog": RELEASE,
             "checksum": zlib.crc32(body.encode()),
             "body": body,
@@ -132,7 +134,9 @@ def _from_json(body: dict[str, Any], folder: Path) -> Checkpoint:
         return Segment(str(folder / name), _whole(checksum))
 
     return Checkpoint(
-        counters=_counters_from_json(list(map(_whole, body["counters"])), body.get("free")),
+        counters=_counters_from_json(list(map(_whole, body["counters"])), body.get("free"))._replace(
+            excised=_whole(body.get("excised", 0))
+        ),
         log_checksum=_whole(body["log_checksum"]),
         relations={int(id_): [segment(each) for each in _several(own)] for id_, own in body["relations"].items()},
         blocks={int(tag): [(_whole(n), segment(named)) for n, named in own] for tag, own in body["blocks"].items()},
@@ -169,6 +173,7 @@ class MappedCheckpoint:
 
     relations: Mapping[int, Relation]
     blocks: Mapping[int, tuple[Block, ...]]
+    excised: int = 0
 
 
 def mapped(
@@ -182,7 +187,7 @@ def mapped(
         tag: tuple(block_of(arrays[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()
     }
-    return MappedCheckpoint(relations, blocks)
+    return MappedCheckpoint(relations, blocks, checkpoint.counters.excised)
 
 
 def restored(checkpoint: Checkpoint, secret: bytes | None, trusts: Trust = lambda _: False) -> Head:

@@ -79,10 +79,12 @@ class FoldPoint:
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """What a fold made: relations by attribute, with the ones they were made from, and dictionary blocks by tag."""
+    """What a fold made: relations by attribute, with the ones they were made from, and dictionary blocks by tag.
+    excised: the last excision before it."""
 
     relations: Mapping[int, tuple[Relation, Relation]]
     blocks: Mapping[int, tuple[Block, ...]]
+    excised: int = 0
 
 
 class Compactor:
@@ -137,6 +139,10 @@ class Compactor:
         self._young += datoms
         if self._young >= self._enough:
             self._wanted.set()
+
+    def want(self) -> None:
+        """Starts a fold."""
+        self._wanted.set()
 
     def _run(self) -> None:
         while True:
@@ -270,7 +276,7 @@ class Compactor:
             }
             blocks = save_blocks(folder.segments, t, blocks)
             self._save(folder, moment, relations, blocks)
-        self._adopt(FoldResult(relations, blocks))
+        self._adopt(FoldResult(relations, blocks, snapshot.origin.excised))
 
     def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
         declared = snapshot.attribute(attribute)

@@ -16,6 +16,7 @@ from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, res
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
 from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.rechecks import UnreadFiles
+from adalog.store.excision.pending import pending
 from adalog.store.files.folder import Folder, FolderLayout
 from adalog.store.files.progress import Progress
 from adalog.store.files.segment import DamagedSegment
@@ -94,7 +95,13 @@ def opened(
     try:
         for entry in log.replay(head.t, checksum):
             logged = log.decoded(entry)
+            for excision in pending(log, logged, head.excised):
+                head.excise(excision)
+                unsaved += excision.count
             head.replay(entry.t, entry.instant, logged)
+            if logged.excision is not None and entry.t > head.excised:
+                head.excise(logged.excision)
+                unsaved += logged.excision.count
             unsaved += logged.count
             if progress is not None:
                 progress.replayed(logged.count, len(entry.payload))

@@ -31,10 +31,11 @@ class Format(NamedTuple):
 LOG: Final = Format(1, 3)
 # One transaction in the log: the first byte of its payload. 1: compressed. 2: compressed, the first one that needs
 # a type which format 1 does not have, or that declares policies, which a reader of format 1 would not enforce.
-PAYLOAD: Final = Format(0, 2)
+# 3: an excision, or what one has left of a transaction.
+PAYLOAD: Final = Format(0, 3)
 # `checkpoint.json`, and those that gateways share. 3: free ids. 4: several files for each attribute.
-# 5: written only where the database has such a type, or policies.
-CHECKPOINT: Final = Format(2, 5)
+# 5: written only where the database has such a type, or policies. 6: only after an excision.
+CHECKPOINT: Final = Format(2, 6)
 # Every file of arrays: relations, runs, dictionaries, young events, and what imports write. The last byte of its
 # magic number. 2: written only where a column has fewer bytes for each number than eight.
 SEGMENT: Final = Format(1, 2)

@@ -50,7 +50,9 @@ class UsedKey(NamedTuple):
 class LogEntry:
     """One transaction as the log keeps it. instant: milliseconds since 1970. row_key: its idempotency key where an
     older version put it into the row. used: its idempotency key; what is read back has none. files: the names of
-    the files that its payload names; what is read back does not repeat them. seal: as above; an append makes it."""
+    the files that its payload names; what is read back does not repeat them. seal: as above; an append makes it.
+    replaces: entries whose payloads are put in the place of those that the log has, as `replaced` made them, by the
+    same append."""
 
     t: int
     instant: int
@@ -59,6 +61,7 @@ class LogEntry:
     used: UsedKey | None = None
     files: Sequence[str] = ()
     seal: bytes | None = None
+    replaces: Sequence[LogEntry] = ()
 
 
 class CopiedEntry(NamedTuple):

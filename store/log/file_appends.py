@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.sqlite import is_read_only
 
 _ROWS: Final = "INSERT INTO transactions (t, instant, payload, checksum, append, seal) VALUES "
@@ -33,6 +34,10 @@ _FORGET: Final = (
     "DELETE FROM idempotency_keys WHERE t IN "
     "(SELECT t FROM idempotency_keys WHERE t <= :last_t OR at <= :last_at LIMIT 1000)"
 )
+
+_REPLACE: Final = "UPDATE transactions SET payload = :payload, seal = :seal WHERE t = :t"
+# By a digest of what was sent with a key guesses of what is gone could be tested.
+_FORGET_DIGEST: Final = "UPDATE idempotency_keys SET digest = NULL WHERE t = :t"
 
 Row = tuple[int, int, bytes, int, int, bytes | None]
 """t, instant, payload, checksum, number of the append, seal."""
@@ -78,6 +83,13 @@ class FileAppends:
         if keys:
             driver.execute(_FORGET, oldest)
             driver.executemany(_KEY, keys)
+
+    def replace(self, driver: sqlite3.Connection, entries: Sequence[LogEntry]) -> None:
+        """Puts other payloads in the place of those of entries that are there, which is overwritten."""
+        driver.execute("PRAGMA secure_delete = ON")
+        rows = [{"t": each.t, "payload": each.payload, "seal": each.seal} for each in entries]
+        driver.executemany(_REPLACE, rows)
+        driver.executemany(_FORGET_DIGEST, rows)
 
     def commit(self, driver: sqlite3.Connection) -> None:
         driver.commit()

@@ -177,6 +177,8 @@ class Log(LogReader):
         try:
             driver = appends.driver()
             appends.insert(driver, rows, _file_rows(entries), used, self._oldest(entries[-1].t))
+            if entries[0].replaces:
+                appends.replace(driver, entries[0].replaces)
             committing = True
             appends.commit(driver)
         except sqlite3.Error as error:

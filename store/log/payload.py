@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.formats import PAYLOAD, check_format
 from adalog.store.files.packing import pack, unpack
 from adalog.store.files.segment import Segment
@@ -19,7 +20,7 @@ from adalog.store.log.imported import LoggedFile
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import Bools, Int64s
 from adalog.store.values.attribute import TX_BASE
-from adalog.store.values.changes import Effect
+from adalog.store.values.changes import Effect, Excision
 from adalog.store.values.codes import Codes
 
 # The first byte is the format.
@@ -27,6 +28,10 @@ _PLAIN: Final = b"\0"
 _ZSTD: Final = b"\1"
 # Compressed as well: the first transaction with what earlier versions must not go on with. They stop there.
 _LATER: Final = b"\2"
+# An excision, or what one has left of a transaction: whether it is compressed, the bytes without compression, and
+# those that follow. What comes after them means nothing.
+_EXCISED: Final = b"\3"
+_EXCISED_HEAD: Final = struct.Struct("<?QI")
 _COMPRESS_FROM: Final = 4096
 # Of the log's bytes without compression, and of what is made of them.
 _WEIGHT: Final = 3
@@ -92,14 +97,35 @@ class LoggedColumn:
         return pa.ipc.open_stream(self.data).read_all().column(0).combine_chunks()
 
 
+class Slot(NamedTuple):
+    """A number of a dictionary that a datom made which is excised, so that values after it keep their numbers: once
+    `place` of the datoms that are left were read, the dictionary of the tag gets the key, unless it has as many."""
+
+    place: int
+    tag: int
+    number: int
+    key: bytes
+
+
+_NO_IDS: Final = np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Logged:
     """A transaction's datoms (entity, attribute entity, value, added), its columns, some of them in files, and the
-    tempids to report."""
+    tempids to report.
+
+    excision: that it is one. redacted: the last excision that took something of it, 0 for none; slots, ids: what
+    that left, in order of place; ids of entities that no others may get.
+    """
 
     datoms: Sequence[tuple[int, int, Any, bool]]
     tempids: Mapping[str, int]
     columns: Sequence[LoggedColumn | LoggedFile] = ()
+    excision: Excision | None = None
+    redacted: int = 0
+    slots: Sequence[Slot] = ()
+    ids: Int64s = field(default_factory=lambda: _NO_IDS)
 
     @property
     def count(self) -> int:
@@ -116,7 +142,30 @@ class Logged:
 
     def effects(self, codes: Codes) -> list[Effect]:
         """The datoms that are not in columns, their values interned."""
-        return [Effect(e, a, codes.intern(value), added) for e, a, value, added in self.datoms]
+        if not self.slots:
+            return [Effect(e, a, codes.intern(value), added) for e, a, value, added in self.datoms]
+        effects, filled = [], 0
+        for place, (e, a, value, added) in enumerate(self.datoms):
+            filled = self.fill(codes, filled, place)
+            effects.append(Effect(e, a, codes.intern(value), added))
+        self.fill(codes, filled, len(self.datoms))
+        return effects
+
+    def fill(self, codes: Codes, start: int, place: int) -> int:
+        """Fills the slots from number `start` on that belong before a place; the number of the next one. Raises
+        INTERNAL where values before them are missing."""
+        dictionaries, slots = codes.dictionaries(), self.slots
+        while start < len(slots) and slots[start].place <= place:
+            _, tag, number, key = slots[start]
+            length = len(dictionaries[tag])
+            if length < number or (length == number and dictionaries[tag].add(key) != number):
+                raise AdalogError(
+                    Code.INTERNAL,
+                    f"the log is damaged: an excised transaction has value {number} of its kind where {length} are "
+                    "known. Nothing was changed; restore the data folder from a backup",
+                )
+            start += 1
+        return start
 
     def encoded(self) -> bytes:
         """The bytes for the log. Raises UnicodeEncodeError for text that is not Unicode."""
@@ -133,6 +182,8 @@ class Logged:
             body["files"] = [
                 [each.attribute, each.segment.file, each.segment.checksum, each.count] for each in files
             ]
+        if self.excision is not None or self.redacted:
+            return self._excised(body)
         data = pack(body)
         is_later = not bootstrap.BARRING.isdisjoint(map(itemgetter(0), self.datoms))
         if len(data) < _COMPRESS_FROM and not is_later:
@@ -140,17 +191,39 @@ class Logged:
         compressed: bytes = pa.compress(data, codec="zstd", asbytes=True)
         return (_LATER if is_later else _ZSTD) + struct.pack("<Q", len(data)) + compressed
 
+    def _excised(self, body: dict[str, Any]) -> bytes:
+        if self.excision is not None:
+            body["excision"] = self.excision.packed()
+        if self.redacted:
+            body["redacted"] = self.redacted
+        if self.slots:
+            body["slots"] = [item for slot in self.slots for item in slot]
+        if len(self.ids):
+            body["ids"] = self.ids.astype("<i8").tobytes()
+        data = pack(body)
+        is_long = len(data) >= _COMPRESS_FROM
+        stored: bytes = pa.compress(data, codec="zstd", asbytes=True) if is_long else data
+        return _EXCISED + _EXCISED_HEAD.pack(is_long, len(data), len(stored)) + stored
+
     @staticmethod
     def weight(data: bytes) -> int:
         """About the bytes that `decoded` will hold."""
-        size = len(data) if data[:1] == _PLAIN else struct.unpack_from("<Q", data, 1)[0]
+        if data[:1] == _PLAIN:
+            return _WEIGHT * len(data)
+        (size,) = struct.unpack_from("<Q", data, 2 if data[:1] == _EXCISED else 1)
         return _WEIGHT * int(size)
 
     @staticmethod
     def decoded(data: bytes, folder: Path | None = None) -> Logged:
         """From the log's bytes. folder: where the files are that it may name. Raises NewerFormat."""
         check_format(PAYLOAD, data[0], "a transaction in the log")
-        if data[:1] != _PLAIN:
+        if data[:1] == _EXCISED:
+            is_long, size, length = _EXCISED_HEAD.unpack_from(data, 1)
+            stored = data[1 + _EXCISED_HEAD.size :][:length]
+            if is_long:
+                stored = pa.decompress(stored, decompressed_size=size, codec="zstd", asbytes=True)
+            body = unpack(stored)
+        elif data[:1] != _PLAIN:
             (size,) = struct.unpack_from("<Q", data, 1)
             body = unpack(pa.decompress(data[9:], decompressed_size=size, codec="zstd", asbytes=True))
         else:
@@ -164,4 +237,15 @@ class Logged:
             assert folder is not None, "only the log of a folder names files"
             columns.append(LoggedFile(attribute, Segment(str(folder / name), checksum), count))
         datoms = list(zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True))
-        return Logged(datoms, body.get("tempids", {}), columns)
+        if data[:1] != _EXCISED:
+            return Logged(datoms, body.get("tempids", {}), columns)
+        said, slots = body.get("excision"), body.get("slots", ())
+        return Logged(
+            datoms,
+            body.get("tempids", {}),
+            columns,
+            None if said is None else Excision.unpacked(said),
+            body.get("redacted", 0),
+            [Slot(*each) for each in zip(slots[::4], slots[1::4], slots[2::4], slots[3::4], strict=True)],
+            np.frombuffer(body.get("ids", b""), "<i8"),
+        )

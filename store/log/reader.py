@@ -30,6 +30,8 @@ PAGE: Final = 2000
 PIECE: Final = 8 << 20
 # For readers that may stop early; a transaction may be long.
 _FEW: Final = 16
+# Entries that are read one by one, rather than with all between them.
+_SINGLY: Final = 200
 END: Final = 1 << 62
 _COLUMNS: Final = TRANSACTIONS.c
 ROW: Final = sa.select(
@@ -168,6 +170,28 @@ class LogReader:
         """The names of all files that entries with t <= until name."""
         with self._reads() as connection:
             return frozenset(connection.execute(sa.select(FILES.c.name).where(FILES.c.t <= until)).scalars())
+
+    def entries_of(self, times: Sequence[int]) -> Iterator[LogEntry]:
+        """The entries of some transactions, which are in order, each checked as in `replay`."""
+        if len(times) <= _SINGLY:
+            for t in times:
+                yield from self.entries(t, t + 1, 1)
+            return
+        wanted, first = set(times), times[0]
+        for entry, _ in self._checked(first - 1, times[-1] + 1, self.checksum_at(first - 1) or 0):
+            if entry.t in wanted:
+                yield entry
+
+    def holding(self, parts: Sequence[bytes]) -> list[int]:
+        """The transactions, in order, whose payloads have one of the parts in them, or are written in any other way
+        than plainly."""
+        payload = _COLUMNS.payload
+        find = sa.func.instr if self.engine.dialect.name == "sqlite" else sa.func.pg_catalog.position
+        found = [sa.func.substr(payload, 1, 1) != b"\0", *(find(payload, part) > 0 for part in parts)]
+        with self._reads() as connection:
+            return list(
+                connection.execute(sa.select(_COLUMNS.t).where(sa.or_(*found)).order_by(_COLUMNS.t)).scalars()
+            )
 
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""

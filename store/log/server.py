@@ -246,7 +246,7 @@ class ServerLog(Log):
         """One message, so that a gateway that pauses delays no other."""
         seals, checksums = self._chained(entries)
         number = secrets.randbits(62)
-        size = sum(len(entry.payload) for entry in entries)
+        size = sum(len(entry.payload) for entry in (*entries, *entries[0].replaces))
         if size > _MOST_BYTES:
             self._give_back(connection)
             raise limit_exceeded(
@@ -280,6 +280,8 @@ class ServerLog(Log):
     ) -> Iterator[bytes]:
         """chain: the entries' seals and checksums."""
         yield from statements.appending(entries, *chain, number)
+        if entries[0].replaces:
+            yield from statements.replacing(entries[0].replaces)
         used = [(entry.t, entry.used) for entry in entries if entry.used is not None]
         if used:
             if time.monotonic() > self._forgot + _FORGET_SECONDS:

@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from adalog.store.tries.columns import are_of
 from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import distinct
-from adalog.store.values.arrays import CodeColumn
+from adalog.store.values.arrays import CodeColumn, are_of
 
 MANY: Final = 256
 """Events from which on an attribute has many."""

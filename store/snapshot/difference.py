@@ -59,6 +59,7 @@ def _follows(old: Snapshot, new: Snapshot, attribute: int) -> bool:
     first, second = old.origin, new.origin
     return (
         old.codes is new.codes
+        and old.origin.excised == new.origin.excised
         and old.t <= new.t
         # Both are plain. On the way of every live step, where calls of properties would cost as much again.
         and not (old.since_t or new.since_t or old.is_history or new.is_history)

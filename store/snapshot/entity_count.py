@@ -26,6 +26,7 @@ class _Known:
     t: int
     schema: int
     entities: int
+    excised: int
 
 
 class EntityCounter:
@@ -42,14 +43,14 @@ class EntityCounter:
             count = None if known is None else _advanced(known, snapshot)
             if count is None:
                 count = snapshot.entity_count
-            if known is None or snapshot.t > known.t:
-                self._known = _Known(snapshot.t, snapshot.schema.key, count)
+            if known is None or snapshot.t > known.t or snapshot.origin.excised > known.excised:
+                self._known = _Known(snapshot.t, snapshot.schema.key, count, snapshot.origin.excised)
             return count
 
 
 def _advanced(known: _Known, snapshot: Snapshot) -> int | None:
     """The number after the transactions since; None where counting everything is as well."""
-    if snapshot.t < known.t or snapshot.schema.key != known.schema:
+    if snapshot.t < known.t or (snapshot.schema.key, snapshot.origin.excised) != (known.schema, known.excised):
         return None
     touched: dict[int, tuple[Int64s, Bools]] = {}
     for attribute in snapshot.attributes():

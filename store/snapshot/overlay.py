@@ -13,11 +13,11 @@ import numpy as np
 
 from adalog.store.tries.attribute_data import AttributeData, advanced
 from adalog.store.tries.base import settle
-from adalog.store.tries.columns import NO_COLUMNS, Columns, are_of
+from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import Relation
 from adalog.store.tries.trie import Trie, distinct
-from adalog.store.values.arrays import CodeColumn
+from adalog.store.values.arrays import CodeColumn, are_of
 from adalog.store.values.changes import Effect
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ class SnapshotOrigin(NamedTuple):
     """The newest state that a snapshot was taken from: its transaction, the attributes with :db/noHistory, the ids
     that new entities would get. applied: what tells a speculative state from every other. start: where that began.
     folded: how many datoms the relations hold, where that is known. durable: the last transaction up to which it is
-    as every other state of the database."""
+    as every other state of the database. excised: the last excision of which nothing is left in it, 0 for none."""
 
     t: int
     forgetful: frozenset[int] = frozenset()
@@ -64,6 +64,7 @@ class SnapshotOrigin(NamedTuple):
     start: SpeculationStart | None = None
     folded: int | None = None
     durable: int = 0
+    excised: int = 0
 
 
 class Snapshot:
@@ -103,6 +104,12 @@ class Snapshot:
         origin = self.origin._replace(applied=f"{self.origin.applied} being changed")
         return Snapshot(
             self._data, codes, self.schema, self.t, self.since_t, self.is_history, origin, self.mentions
+        )
+
+    def decoded_by(self, codes: Codes) -> Snapshot:
+        """The same with the codes that the database had before values left it."""
+        return Snapshot(
+            self._data, codes, self.schema, self.t, self.since_t, self.is_history, self.origin, self.mentions
         )
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from adalog.store.excision.removal import Removal, removal
 from adalog.store.log.imported import LoggedFile, intern_together
 from adalog.store.log.payload import Logged
 from adalog.store.snapshot.attribute_index import MANY, AttributeIndex
@@ -28,7 +29,7 @@ from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, MERGED
-from adalog.store.values.changes import BulkColumn, Effect
+from adalog.store.values.changes import BulkColumn, Effect, Excision
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Block
 from adalog.store.values.draft import Draft, Waiting
@@ -43,12 +44,14 @@ _NO_VALUES: Final[list[Any]] = []
 
 
 class Counters(NamedTuple):
-    """The last transaction with its instant, and the ids that new entities get."""
+    """The last transaction with its instant, and the ids that new entities get. excised: the last excision, 0 for
+    none."""
 
     t: int
     instant: int
     free: FreeIds
     next_ident: int
+    excised: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class Head(DatabaseState):
         self._folded = 0
         # The last transaction that was.
         self._durable = 0
+        # The last excision of which nothing is left here.
+        self.excised = 0
 
     @staticmethod
     def empty(secret: bytes | None = None) -> Head:
@@ -99,7 +104,7 @@ class Head(DatabaseState):
         head = Head(codes)
         for id_, (relation, delta) in data.items():
             head._put(id_, relation, delta)
-        head.t, head.instant, head.free, head.next_ident = counters
+        head.t, head.instant, head.free, head.next_ident, head.excised = counters
         head._durable = head.t
         named = head.live(bootstrap.IDENT)
         entities = {*named.relation.ev.keys.tolist(), *named.delta.events(0, len(named.delta)).e.tolist()}
@@ -111,7 +116,7 @@ class Head(DatabaseState):
 
     @property
     def counters(self) -> Counters:
-        return Counters(self.t, self.instant, self.free, self.next_ident)
+        return Counters(self.t, self.instant, self.free, self.next_ident, self.excised)
 
     def live(self, attribute: int) -> AttributeData:
         return self.data.get(attribute, NO_DATA)
@@ -139,11 +144,12 @@ class Head(DatabaseState):
             *(self.t, self.schema.forgetful, self.free, self.next_ident),
             folded=self._folded,
             durable=self._durable,
+            excised=self.excised,
         )
         return Snapshot(self.data, codes, self.schema, self.t, origin=origin, mentions=self._mentions)
 
-    def apply(self, effects: Iterable[Effect], t: int, instant: int) -> None:
-        """The next transaction's effects, each of which changes something."""
+    def apply(self, effects: Iterable[Effect], t: int, instant: int, ids: Collection[int] = ()) -> None:
+        """The next transaction's effects, each of which changes something. ids: entities that it named besides."""
         effects = list(effects)
         self._write(effects, t)
         self.t, self.instant = t, instant
@@ -151,16 +157,20 @@ class Head(DatabaseState):
         if touched:
             self._read_schema(touched)
         self._mention(effects)
-        self.use(ids_in(effects, self.schema, self.codes))
+        used = ids_in(effects, self.schema, self.codes)
+        if ids:
+            used.update(ids)
+        self.use(used)
 
     def replay(self, t: int, instant: int, logged: Logged) -> None:
         """The next transaction as the log has it."""
-        self.apply(logged.effects(self.codes), t, instant)
+        self.apply(logged.effects(self.codes), t, instant, logged.ids.tolist())
         if logged.columns:
             intern_together([each for each in logged.columns if isinstance(each, LoggedFile)], self.codes)
-            bulk = [
-                BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added) for each in logged.columns
-            ]
+            bulk, filled = list[BulkColumn](), logged.fill(self.codes, 0, len(logged.datoms))
+            for each in logged.columns:
+                bulk.append(BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added))
+                filled = logged.fill(self.codes, filled, len(logged.datoms) + len(bulk))
             self.use(ids_in_columns(bulk, self.schema, self.codes))
             self.replace({column.attribute: self.with_column(column) for column in _one_for_each(bulk)})
         self.settle()
@@ -169,6 +179,28 @@ class Head(DatabaseState):
         """What was applied is durable."""
         self.codes.settle()
         self._durable = self.t
+
+    def removals(self, excision: Excision) -> dict[int, Removal]:
+        """What an excision would leave of each attribute of which it takes something."""
+        found = {}
+        for id_, live in self.data.items():
+            left = removal(live, self.schema.get(id_), id_, excision, self.t)
+            if left is not None:
+                found[id_] = left
+        return found
+
+    def excise(self, excision: Excision, removals: Mapping[int, Removal] | None = None) -> None:
+        """Takes away what an excision takes, while all is settled: nothing that is made from now on has it.
+        Snapshots given out before keep what they have. removals: its own, where they are known."""
+        removals = self.removals(excision) if removals is None else removals
+        self.data = dict(self.data)
+        for id_, left in removals.items():
+            self._put(id_, left.relation, Delta())
+        self.codes = Draft(self.codes.durable.renamed(excision.renamed))
+        describing = [left.entities for id_, left in removals.items() if id_ in bootstrap.SCHEMA_ATTRIBUTES]
+        if describing:
+            self._read_schema(distinct(np.sort(np.concatenate(describing))).tolist())
+        self.excised = max(self.excised, excision.t)
 
     def with_column(self, column: BulkColumn) -> Relation:
         """The attribute's relation with its delta and the column's datoms, changed by the current transaction."""
@@ -294,7 +326,7 @@ class Head(DatabaseState):
                 self.data.pop(id_, None)
             elif len(live.delta) > length:
                 self._put(id_, live.relation, live.delta.copy(0, length))
-        self.t, self.instant, self.free, self.next_ident = mark.counters
+        self.t, self.instant, self.free, self.next_ident, self.excised = mark.counters
         self.schema = mark.schema
 
 

@@ -100,7 +100,8 @@ class TransactionSettings:
 class Evaluation:
     """One transaction's stored queries, which have some seconds together. brief: seconds after which they raise
     QueriesOverran, where others wait. rehearsal: results that are known. viewer: the identity whose transaction it
-    is, None for one that may do everything. now: the present, where the transaction is tried on a past state."""
+    is, None for one that may do everything. now: the present, where the transaction is tried on a past state.
+    may_excise: whether it may be an excision."""
 
     _setting: TransactionSettings
     _watch: Watch | None = None
@@ -109,6 +110,7 @@ class Evaluation:
     rehearsal: RehearsedQueries | None = None
     viewer: object | None = None
     now: Snapshot | None = None
+    may_excise: bool = False
     _until: float | None = None
 
     def guarded(self, state: DatabaseState) -> DatabaseState:

@@ -23,6 +23,7 @@ from adalog.store.transact.column_assertions import LEAST, plain_adds
 from adalog.store.transact.composites import Composites
 from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.effects import Effects
+from adalog.store.transact.excisions.forms import is_excision, scopes_of
 from adalog.store.transact.expand import Expansion
 from adalog.store.transact.functions import expanded
 from adalog.store.transact.operations import PRODUCED, Operation, Path, Paths, RefusedTransaction, invalid
@@ -185,6 +186,10 @@ def _resolved_at_length(
     types: Collection[Keyword],
 ) -> Resolved:
     """The same for any transaction, which says what is wrong with one."""
+    if any(map(is_excision, transaction.forms)):
+        scopes = scopes_of(transaction.forms, state, evaluation)
+        effects, instant = _at(max(now, state.instant), _signed([], state, principal), state)
+        return Resolved(effects, instant, {}, state.free.next(0), scopes=scopes)
     t, whole = state.t + 1, state.whole
     suspects, before = Suspicions(), state.schema
     forms = with_own_tempids(expanded(transaction.forms, state, evaluation, suspects))

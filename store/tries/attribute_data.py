@@ -14,11 +14,11 @@ from typing import Final
 
 import numpy as np
 
-from adalog.store.tries.columns import Columns, are_of
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION, Relation
 from adalog.store.tries.trie import FEW_EVENTS, Csr, Trie, distinct
-from adalog.store.values.arrays import CodeColumn
+from adalog.store.values.arrays import CodeColumn, are_of
 
 
 @dataclass(frozen=True, slots=True)

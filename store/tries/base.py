@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from adalog.store.files.segment import Segment
-from adalog.store.tries.columns import Columns, are_of
+from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import EMPTY, Csr, distinct
-from adalog.store.values.arrays import CodeColumn, Int64s
+from adalog.store.values.arrays import CodeColumn, Int64s, are_of
 
 
 def _nothing() -> Int64s:

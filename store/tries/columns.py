@@ -50,12 +50,4 @@ class Columns:
         return Columns(*map(np.concatenate, columns))
 
 
-def are_of(e: CodeColumn, entities: CodeColumn) -> Bools:
-    """Which of the ids are among the entities, which are sorted and distinct."""
-    if not len(entities):
-        return np.zeros(len(e), np.bool_)
-    at = np.minimum(entities.searchsorted(e), len(entities) - 1)
-    return np.asarray(entities[at] == e)
-
-
 NO_COLUMNS = Columns(_NONE, _NONE, _NONE, np.empty(0, np.bool_))

@@ -153,13 +153,19 @@ class Relation:
             return self
         above = len(events) + sum(map(len, self.runs))
         if self.base.count <= _LEAST or above >= _SHARE * self.base.count:
-            ve = self.ve.advanced(events.v, events.e, events.added).merged
-            every = Columns.concat([self._above(), events])
-            return Relation(self.base.folded(every, ve, t, keep_history=keep_history))
+            return Relation(self.collapsed(events, t, keep_history=keep_history))
         run, runs = Run.of(events, t, (self.ev, self.ve), keep_history=keep_history), self.runs
         while runs and len(runs[0]) < _RATIO * len(run):
             run, runs = runs[0].merged(run, keep_history=keep_history), runs[1:]
         return Relation(self.base, (run, *runs))
+
+    def collapsed(self, events: Columns, t: int, *, keep_history: bool = True) -> Base:
+        """The same as one base."""
+        if not len(events) and not self.runs:
+            return self.base
+        ve = (self.ve.advanced(events.v, events.e, events.added) if len(events) else self.ve).merged
+        every = Columns.concat([self._above(), events])
+        return self.base.folded(every, ve, t, keep_history=keep_history)
 
     def prepare(self) -> None:
         """Makes what would be made when first asked for, so that no reader has to."""

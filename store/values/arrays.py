@@ -16,3 +16,11 @@ Int64s = NDArray[np.int64]
 """int64[n]: anything else: counts, transaction numbers."""
 Bools = NDArray[np.bool_]
 """bool[n]: a mask of a column's rows, or signs."""
+
+
+def are_of(ids: CodeColumn, some: CodeColumn) -> Bools:
+    """Which of the ids are among some, which are sorted and distinct."""
+    if not len(some):
+        return np.zeros(len(ids), np.bool_)
+    at = np.minimum(some.searchsorted(ids), len(some) - 1)
+    return np.asarray(some[at] == ids)

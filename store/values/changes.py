@@ -1,13 +1,17 @@
-"""What a transaction changes, as codes."""
+"""What a transaction changes, as codes: what it asserts and retracts, and what it takes away as though it had never
+been."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adalog.store.values.arrays import Bools, CodeColumn, Int64s, are_of
+from adalog.store.values.bootstrap import TX_INSTANT
 from adalog.store.values.datom import ShownParts, Telling, nothing_to_tell
 
 
@@ -20,12 +24,91 @@ class Effect(NamedTuple):
     added: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The datoms that were asserted before transaction `before`, with their retractions. entities: sorted; None:
+    of all. attributes: their entities; None: all but `:db/txInstant`. with_refs: those of other entities that refer
+    to one of the entities as well."""
+
+    entities: Int64s | None
+    attributes: frozenset[int] | None
+    before: int
+    with_refs: bool = False
+
+    def has(self, attribute: int) -> bool:
+        """Whether datoms of the attribute may be in it."""
+        return attribute != TX_INSTANT if self.attributes is None else attribute in self.attributes
+
+    def takes(self, e: CodeColumn, v: CodeColumn, t: Int64s, *, is_ref: bool) -> Bools:
+        """Which datoms of an attribute that it `has` are in it. t: of their assertion."""
+        early = np.asarray(t < self.before)
+        if self.entities is None:
+            return early
+        of = are_of(e, self.entities)
+        return early & (of | are_of(v, self.entities) if self.with_refs and is_ref else of)
+
+    def packed(self) -> list[Any]:
+        entities = None if self.entities is None else self.entities.astype("<i8").tobytes()
+        attributes = None if self.attributes is None else sorted(self.attributes)
+        return [entities, attributes, self.before, self.with_refs]
+
+    @staticmethod
+    def unpacked(said: Sequence[Any]) -> Scope:
+        entities, attributes, before, with_refs = said
+        return Scope(
+            None if entities is None else np.frombuffer(entities, "<i8"),
+            None if attributes is None else frozenset(attributes),
+            before,
+            with_refs,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Excision:
+    """What an excision takes away. Every process that reads it takes that away, whatever it knew before; of what
+    there was it says nothing. t: its transaction. renamed: by tag and number, the keys that took the place of
+    values that nothing uses any more. count: how many datoms went. previous: the excision before it, 0 for none."""
+
+    t: int
+    scopes: Sequence[Scope]
+    renamed: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+    count: int = 0
+    previous: int = 0
+
+    def takes(self, attribute: int, e: CodeColumn, v: CodeColumn, t: Int64s, *, is_ref: bool) -> Bools | None:
+        """Which datoms of an attribute go, None for none. t: of their assertion."""
+        own = [scope for scope in self.scopes if scope.has(attribute)]
+        if not own:
+            return None
+        gone = np.zeros(len(e), np.bool_)
+        for scope in own:
+            gone |= scope.takes(e, v, t, is_ref=is_ref)
+        return gone if gone.any() else None
+
+    def packed(self) -> dict[str, Any]:
+        """As `pack` takes it."""
+        renamed = [[*slot, key] for slot, key in self.renamed.items()]
+        scopes = [scope.packed() for scope in self.scopes]
+        return {"t": self.t, "scopes": scopes, "renamed": renamed, "count": self.count, "previous": self.previous}
+
+    @staticmethod
+    def unpacked(said: Mapping[str, Any]) -> Excision:
+        return Excision(
+            said["t"],
+            [Scope.unpacked(each) for each in said["scopes"]],
+            {(tag, number): key for tag, number, key in said["renamed"]},
+            said["count"],
+            said["previous"],
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A transaction's effects, its instant in milliseconds, and the ids of the tempids that the user named.
 
     new: the ids of its new entities and those after them, (first, end), which nothing has. diagnostics: what is
     suspicious about it, found out when it is asked for. shown: what the viewer sees of it; None: everything.
+    scopes: what it excises; None where it is no excision.
     """
 
     effects: list[Effect]
@@ -34,6 +117,7 @@ class Resolved:
     new: tuple[int, int]
     diagnostics: Telling = nothing_to_tell
     shown: ShownParts | None = None
+    scopes: Sequence[Scope] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -228,6 +228,22 @@ class Codes:
         for tag, own in blocks.items():
             self._dictionaries[tag].take_over(own)
 
+    def renamed(self, keys: Mapping[tuple[int, int], bytes]) -> Codes:
+        """Codes that go on from here with other values for some, by tag and number: no value has the given keys.
+        Those that it does not know yet are left out. Snapshots that have these codes keep what they have."""
+        by_tag: dict[int, dict[int, bytes]] = {}
+        for (tag, number), key in keys.items():
+            if number < len(self._dictionaries[tag]):
+                by_tag.setdefault(tag, {})[number] = key
+        # Dictionaries that were folded together share a file.
+        segments = {each for tag, own in by_tag.items() for each in self._dictionaries[tag].segments_of(own)}
+        return Codes(
+            {
+                tag: own.renamed(by_tag.get(tag, {}), segments) if tag in by_tag or own.is_in(segments) else own
+                for tag, own in self._dictionaries.items()
+            }
+        )
+
     @property
     def durable(self) -> Codes:
         """Those that are the database's."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import secrets
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2s
 from math import isqrt
@@ -182,6 +182,28 @@ class Block:
         heap = np.concatenate([block.arrays.heap for block in blocks])
         offsets_of_all, hashes_of_all = np.concatenate(offsets), np.concatenate(hashes)
         return _indexed(blocks[0].start, offsets_of_all, heap, hashes_of_all, blocks[0].secret)
+
+    def renamed(self, keys: Mapping[int, bytes]) -> Block:
+        """With other keys for some of its numbers, in no file."""
+        arrays, places = self.arrays, np.array(sorted(number - self.start for number in keys), np.int64)
+        new = [keys[self.start + place] for place in places.tolist()]
+        lengths = np.diff(arrays.offsets)
+        lengths[places] = list(map(len, new))
+        offsets = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        parts, end = list[NDArray[np.uint8]](), 0
+        for place, key in zip(places.tolist(), new, strict=True):
+            parts += [arrays.heap[end : arrays.offsets[place]], np.frombuffer(key, np.uint8)]
+            end = int(arrays.offsets[place + 1])
+        heap = np.concatenate([*parts, arrays.heap[end:]])
+        kept = ~np.isin(arrays.order, places)
+        hashes, order = arrays.hashes[kept], arrays.order[kept]
+        fresh = hashes_of(new, self.secret)
+        first = np.argsort(fresh)
+        at = hashes.searchsorted(fresh[first])
+        hashes = np.insert(hashes, at, fresh[first])
+        order = np.insert(order, at, places[first].astype(np.int32))
+        return Block(self.start, BlockArrays(offsets, heap, hashes, order, arrays.secret))
 
     def rehashed(self, secret: bytes) -> Block:
         """The same keys by another secret, in no file."""
@@ -404,6 +426,37 @@ class Dictionary:
     def nbytes(self) -> int:
         state = self._state
         return sum(block.nbytes() for block in state.blocks) + sum(len(key) + 130 for key in state.keys)
+
+    def segments_of(self, numbers: Iterable[int]) -> set[Segment]:
+        """The files that have keys of some numbers."""
+        blocks, numbers = self._state.blocks, list(numbers)
+        return {
+            block.segment
+            for block in blocks
+            if block.segment is not None and any(block.start <= number < block.stop for number in numbers)
+        }
+
+    def is_in(self, segments: Collection[Segment]) -> bool:
+        """Whether one of its blocks is in one of the files."""
+        return any(block.segment in segments for block in self._state.blocks)
+
+    def renamed(self, keys: Mapping[int, bytes], given_up: Collection[Segment]) -> Dictionary:
+        """One that goes on from here with other keys for some numbers. This one keeps what it has. given_up: files
+        that it is to need no more, once its blocks are saved."""
+        state, made = self._state, Dictionary(secret=self.secret)
+        blocks = []
+        for block in state.blocks:
+            own = {number: key for number, key in keys.items() if block.start <= number < block.stop}
+            if own:
+                blocks.append(block.renamed(own))
+            else:
+                blocks.append(replace(block, segment=None) if block.segment in given_up else block)
+        young = state.keys[:]
+        for number, key in keys.items():
+            if number >= state.start:
+                young[number - state.start] = key
+        made._state = _young_state(tuple(blocks), young)
+        return made
 
     def fork(self) -> Dictionary:
         """One that goes on from here by itself; neither sees what is added to the other. Copies nothing."""

@@ -9,6 +9,7 @@ from typing import Final
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.log.entry import LogEntry
 from adalog.store.values.datom import TxReport
+from adalog.store.writer.excising import PlannedExcision
 from adalog.store.writer.refusals import answering, in_doubt, read_only
 from adalog.store.writer.request import TransactionRequest
 
@@ -33,6 +34,8 @@ class Group:
     pending: list[TransactionRequest] = field(default_factory=list)
     # Those whose turn has not come.
     rest: Sequence[TransactionRequest] = ()
+    # What its only transaction excises.
+    excision: PlannedExcision | None = None
 
     def add(self, request: TransactionRequest, entry: LogEntry, report: TxReport, show: Showing | None) -> None:
         self.repeat(request, len(self.entries), show)

@@ -33,6 +33,8 @@ class TransactionRequest:
     owns_key: bool = False
     # As in `resolve`.
     types: Collection[Keyword] = ()
+    # Whether it may be an excision.
+    may_excise: bool = False
     future: Future[TxReport] = field(default_factory=Future)
     # The client's context, for accounting of slow stored queries.
     asking: Context = field(default_factory=copy_context)

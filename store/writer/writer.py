@@ -15,11 +15,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code, unavailable
+from adalog.store.excision.pending import pending
 from adalog.store.files.gc_pause import put_off
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
@@ -30,7 +32,9 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
 from adalog.store.state.settings import Evaluation, QueriesOverran, TransactionSettings
 from adalog.store.transact.resolve import resolve, transaction_of
+from adalog.store.values.changes import Resolved, Scope
 from adalog.store.values.datom import TxReport
+from adalog.store.writer.excising import AloneError, planned
 from adalog.store.writer.exclusive import ExclusiveWriter
 from adalog.store.writer.group import MOST_OVERTAKEN, Group
 from adalog.store.writer.in_doubt import InDoubtAppend
@@ -93,6 +97,8 @@ class Writer:
         self._looked: Future[None] | None = None
         # Of the hold that the writer is lent to.
         self._turn: AppendTurn | None = None
+        # The state before the present group.
+        self._mark = head.mark()
         self.is_stopped = False
         self._closed = False
         self._closing = threading.Lock()
@@ -267,19 +273,22 @@ class Writer:
 
     def _commit_in(self, turn: AppendTurn, requests: Sequence[TransactionRequest], group: Group) -> None:
         """Resolves transactions and appends them, as many as a turn has time for."""
-        mark = self._head.mark()
+        mark = self._mark = self._head.mark()
         until = time.monotonic() + _TURN_SECONDS if self._log.is_shared else None
         for place, request in enumerate(requests):
             try:
                 with put_off(len(request.data)):
                     if not self._answered_before(request, group, turn):
                         self.resolve(request, group, _BRIEF if request.rehearsal is None else _HELD)
+            except AloneError:
+                group.rest = requests[place:]
+                break
             except QueriesOverran:
                 with answering(request.future):
                     self._aside.put(request, self._published)
             except Exception as error:  # noqa: BLE001 - it goes to the waiter
                 group.refuse(request, refusal(error))
-            if until is not None and time.monotonic() > until:
+            if group.excision is not None or (until is not None and time.monotonic() > until):
                 group.rest = requests[place + 1 :]
                 break
         if not group.entries:
@@ -291,6 +300,9 @@ class Writer:
             # Nothing of the group may stay.
             self._head.rolled_back(mark)
             raise
+        if group.excision is not None:
+            self._head.settle()
+            self._head.excise(group.excision.excision, group.excision.removals)
         self.show(group.reports)
         group.answer()
 
@@ -330,12 +342,13 @@ class Writer:
         with self._closing:
             looked, self._looked = self._looked, None
         try:
-            self._take_missed()
+            self.take_missed()
         finally:
             if looked is not None:
                 looked.set_result(None)
 
-    def _take_missed(self) -> None:
+    def take_missed(self) -> None:
+        """Takes over what others appended. On its thread."""
         if self.doubt is not None:
             return
         try:
@@ -361,18 +374,32 @@ class Writer:
 
     def _take(self, entries: Sequence[LogEntry]) -> list[TxReport]:
         """Applies and publishes what other processes, or appends in doubt, made durable."""
-        head, reports = self._head, []
+        head, reports = self._head, list[TxReport]()
+        untold: list[TxReport] = []
         try:
             for entry in entries:
                 logged = self._log.decoded(entry)
+                earlier = pending(self._log, logged, head.excised)
+                own = logged.excision if logged.excision is not None and entry.t > head.excised else None
+                if untold and (earlier or own is not None):
+                    # What was before is told as it was then.
+                    self.show(untold)
+                    untold = []
+                for excision in earlier:
+                    head.excise(excision)
                 head.replay(entry.t, entry.instant, logged)
                 reports.append(report_of(entry, logged, head.name_of))
+                untold.append(reports[-1])
+                if own is not None:
+                    head.excise(own)
+                    self.show(untold)
+                    untold = []
         except BaseException:
             self._log.go_back(head.t)
             raise
         finally:
-            if reports:
-                self.show(reports)
+            if untold:
+                self.show(untold)
         return reports
 
     def renewed(self) -> Snapshot:
@@ -397,8 +424,14 @@ class Writer:
                 Code.BASIS_CONFLICT,
                 f"the database is at t = {head.t}, not at {expected} as expected; read again, then retry",
             )
-        evaluation = Evaluation(self._setting, brief=brief, rehearsal=request.rehearsal, viewer=request.viewer)
         setting = self._setting
+        evaluation = Evaluation(
+            setting,
+            brief=brief,
+            rehearsal=request.rehearsal,
+            viewer=request.viewer,
+            may_excise=request.may_excise,
+        )
         seen = evaluation.guarded(head)
         transaction = transaction_of(request.data, seen, evaluation, setting.limits)
         policy = setting.import_policy if isinstance(request, AdoptionRequest) else setting.policy
@@ -407,6 +440,9 @@ class Writer:
             resolved = resolve(
                 transaction, seen, evaluation, policy, principal=request.principal, types=request.types
             )
+            if resolved.scopes is not None:
+                self._excise(request, resolved, resolved.scopes, group)
+                return
             effects = head.codes.trimmed(resolved.effects, known)
             logged = Logged.of(effects, resolved.tempids, head.codes)
             entry = LogEntry(t, resolved.instant, None, logged.encoded(), request.used_key())
@@ -417,6 +453,28 @@ class Writer:
         report = report_of(entry, logged, head.name_of, resolved.diagnostics)
         shown = resolved.shown
         group.add(request, entry, report, None if shown is None else lambda report: report.of_parts(shown))
+
+    def _excise(
+        self, request: TransactionRequest, resolved: Resolved, scopes: Sequence[Scope], group: Group
+    ) -> None:
+        """Resolves an excision, which is a group of its own."""
+        if group.entries:
+            raise AloneError
+        head, mark, t = self._head, self._mark, self._head.t + 1
+        try:
+            head.apply(resolved.effects, t, resolved.instant)
+            plan = planned(head, self._log, scopes)
+            logged = Logged.of(resolved.effects, {}, head.codes)
+            payload = replace(logged, excision=plan.excision).encoded()
+        except BaseException:
+            head.rolled_back(mark)
+            raise
+        # By a digest of the forms guesses of what they name could be tested.
+        used = request.used_key()
+        used = None if used is None else used._replace(digest=None)
+        entry = LogEntry(t, resolved.instant, None, payload, used, replaces=plan.replaces)
+        group.excision = plan
+        group.add(request, entry, report_of(entry, logged, head.name_of), None)
 
     def _answered_before(self, request: TransactionRequest, group: Group, turn: AppendTurn) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report. Raises

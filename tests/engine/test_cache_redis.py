@@ -547,3 +547,18 @@ def test_a_server_that_cannot_be_reached_is_one_line_of_the_log() -> None:
     assert f"127.0.0.1:{port}" in line
     assert "ADALOG_REDIS_URL" in line
     assert "swordfish" not in line
+
+
+def test_nothing_is_left_in_redis_from_before_an_excision(wiped: RedisServer, database: Database) -> None:
+    with gateway(database, wiped.url) as first:
+        assert first.ask_all() == {"MISS"}
+        first.redis.flush()
+        with wiped.client() as client:
+            client.set("somebody's", b"own")
+        assert len(filled(wiped)) > len(QUERIES)
+        database.transact("[{:db/excise :k}]")
+        while filled(wiped) != [b"somebody's"]:
+            assert first.redis.usable
+        assert first.ask_all() == {"MISS"}
+        first.redis.flush()
+        assert first.ask_all() == {"HIT"}

@@ -82,6 +82,8 @@ class Hub:
         self._thread: threading.Thread | None = None
         self._threads = ThreadDelivery()
         self._loops: dict[asyncio.AbstractEventLoop, LoopDelivery] = {}
+        # Of the writer's thread: the last excision that was heard of.
+        self._excised = pool.database.snapshot().origin.excised
         # In this process a token need not be guarded against its holder.
         self._tokens = ResumeTokens(pool.database, pool.database.log.identity.encode())
         self._apart: dict[Hashable, None] = {}
@@ -269,7 +271,9 @@ class Hub:
             try:
                 feed = feed_of(client)
                 subscriber = Subscriber(
-                    reader, delivery, form, feed, client, since, begin.each, begin.reset, guarded=guarded
+                    *(reader, delivery, form, feed, client, since, begin.each, begin.reset),
+                    guarded=guarded,
+                    excised=begin.excised,
                 )
                 self._subscribers.add(subscriber, begin.position)
             except Exception as error:  # noqa: BLE001 - the subscriber has to be told
@@ -304,7 +308,11 @@ class Hub:
                 del self._of[principal]
 
     def _heard(self, report: TxReport, snapshot: Snapshot) -> None:
-        self._jobs.put((report, snapshot))
+        excised, self._excised = self._excised, snapshot.origin.excised
+        if snapshot.origin.excised != excised:
+            self._jobs.put(partial(self._views.excised, report, snapshot))
+        else:
+            self._jobs.put((report, snapshot))
 
     # The thread
 

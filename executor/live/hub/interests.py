@@ -55,7 +55,10 @@ class Interests(Generic[V]):
 
     def attributes(self, reports: Sequence[TxReport], new: Snapshot) -> list[int]:
         """The attributes of interest that transactions touched. `new`: after the last."""
-        if sum(len(report.datoms) for report in reports) <= _FEW_DATOMS:
+        first = reports[0].t
+        # An excision does not tell what it took.
+        told = new.origin.excised < first
+        if told and sum(len(report.datoms) for report in reports) <= _FEW_DATOMS:
             found = []
             for ident in {datom.a for report in reports for datom in report.datoms}:
                 attribute = new.attribute(ident)
@@ -65,7 +68,6 @@ class Interests(Generic[V]):
                     found.append(attribute.id)
             else:
                 return found
-        first = reports[0].t
         return [each for each in self._of if new.data_of(each).last_touched(new.t) >= first]
 
     def renames(self, view: V, attributes: Sequence[int]) -> bool:

@@ -34,6 +34,8 @@ from adalog.store.values.datom import TxReport
 _SNAPSHOTS: Final = 32
 _SNAPSHOT_BYTES: Final = 256 << 10
 
+_EXCISED: Final = "an excision has taken something since of what the stream was made from"
+
 _Made = CatchUpMessages | SnapshotChunks
 
 
@@ -117,6 +119,10 @@ class SubscriberQueue:
             feed.waiting[subscriber] = position
             self.views.wait(feed)
             return
+        excised = now.origin.excised
+        if position is not None and position.t < excised and subscriber.excised < excised:
+            subscriber.reset, subscriber.each, subscriber.private = _EXCISED, False, None
+        subscriber.excised = excised
         if position is None or subscriber.reset is not None:
             self._begin(subscriber, now)
         elif self._is_outdated(subscriber, position.t) or not self._join(subscriber, position.t):
@@ -287,6 +293,9 @@ class SubscriberQueue:
         for subscriber in tuple(self._subscribers.values()):
             if subscriber.sees_everything:
                 self._end(subscriber, _enforced())
+
+    def excised(self) -> None:
+        self._made.clear()
 
     def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None:
         for subscriber in tuple(feed.subscribers.values()):

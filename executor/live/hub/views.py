@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
 
-from adalog.datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError, unavailable
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
 from adalog.executor.bounds.failure import emptied
@@ -72,12 +72,13 @@ class LiveQuestion:
 class Listener(Protocol):
     """What the views tell of feeds that subscribers wait for. `ready`: the feed has reached another moment.
     `unwritten`: an event cannot be written in the form of a channel. `enforced`: from now on policies say who sees
-    what."""
+    what. `excised`: what was made before an excision is not to be used any more."""
 
     def ready(self, feed: Feed) -> None: ...
     def failed(self, feed: Feed, error: AdalogError) -> None: ...
     def unwritten(self, feed: Feed, channel: Channel, error: AdalogError) -> None: ...
     def enforced(self) -> None: ...
+    def excised(self) -> None: ...
 
 
 class Views:
@@ -279,6 +280,42 @@ class Views:
         for feed in awaited:
             self._listener.ready(feed)
 
+    def excised(self, report: TxReport, snapshot: Snapshot) -> None:
+        """A transaction before which, or by which, something was excised.
+
+        Views step to what is left of the database, still with its codes from before, so that they can tell what
+        went. Then all is made anew for the new codes when it is next used. A view that was at work, or that missed
+        what came before, cannot tell: its subscribers subscribe again, and start over.
+        """
+        now = self.now
+        if now is None or snapshot.origin.excised == now.origin.excised:
+            self.committed([(report, snapshot)])
+            return
+        behind = [each for each in self.known.values() if each.busy]
+        if report.t == snapshot.t == snapshot.origin.excised == now.t + 1:
+            self.committed([(report, snapshot.decoded_by(now.codes))])
+        else:
+            behind = list(self.known.values())
+            self._log_committed([report])
+        if self.now is None:
+            return
+        self.now = snapshot
+        self.recent.clear()
+        for feed in self._feeds.values():
+            feed.recent, feed.covered = (), max(feed.covered, snapshot.t)
+        for followed in tuple(self.known.values()):
+            if not followed.busy:
+                self._renew(followed)
+        self._listener.excised()
+        for followed in behind:
+            self._end_feeds(followed, _excised())
+
+    def _renew(self, followed: FollowedView) -> None:
+        """Has a view be made anew when it is next used."""
+        followed.view = None
+        followed.spare = 0
+        self._kept_bytes -= self._keeping.pop(followed, 0)
+
     def _look_at_policies(self, newest: Snapshot) -> None:
         """Ends those that are shown too much before they are told of anything, once policies are enforced."""
         enforced = self._parts.pool.permissions.enforced(newest.plain)
@@ -411,9 +448,11 @@ class Views:
             followed.feeds[feed.number] = feed
         for since, t in done.leaps:
             followed.leapt(since, t)
+        now = self.now
+        is_renewed = now is not None and work.to.codes is not now.codes
         if followed.at is not None:
             # It was touched while it was at work: it goes on from where the work has brought it.
-            followed.at = work.to
+            followed.at = now.as_of(work.to.t) if is_renewed and now is not None else work.to
         leaving, followed.leaving = followed.leaving, []
         for feed in leaving:
             self._leave(followed, feed)
@@ -424,6 +463,8 @@ class Views:
             self._listener.failed(feed, error)
         if self.known.get(followed.key) is not followed:
             return
+        if is_renewed:
+            self._renew(followed)
         self._keep_joins(followed)
         if first:
             followed.began(done.seconds)
@@ -520,6 +561,10 @@ class Views:
         if feed.ready and followed is not None and followed.busy:
             return followed.left_at
         return self.moment(feed)
+
+
+def _excised() -> AdalogError:
+    return unavailable("an excision took away what this stream began with; subscribe again")
 
 
 def _groups(told: Sequence[Commit], newest: Snapshot) -> Iterable[Sequence[Commit]]:

@@ -76,7 +76,8 @@ class ResumeTokens:
         self._key = key
         # What another release has told of an answer may not be what this one would have.
         self._owner = hmac.digest(key, f"{RELEASE} {database.log.identity}".encode(), "sha256")[:_OWNER_BYTES]
-        self._marks: dict[int, str] = {}
+        # By transaction, and the last excision after it.
+        self._marks: dict[tuple[int, int], str] = {}
 
     def write(self, name: StreamName, position: StreamPosition) -> str:
         body = orjson.dumps([str(name), position.t, position.rows, self._mark(position.t)])
@@ -100,7 +101,10 @@ class ResumeTokens:
         if t > self._database.snapshot().t:
             return ResumePoint(None, f"the token is of transaction {t}, which this database has not reached")
         if mark != self._mark(t):
-            return ResumePoint(None, f"the transactions up to {t} are not those that the token was made after")
+            why = "are not those that the token was made after"
+            if self._database.excised_after(t):
+                why += "; an excision may have taken something of them since"
+            return ResumePoint(None, f"the transactions up to {t} {why}")
         return ResumePoint(StreamPosition(t, rows))
 
     def t_of(self, text: str) -> int | None:
@@ -117,7 +121,9 @@ class ResumeTokens:
         if t is None:
             return True
         return (
-            t > self._database.snapshot().t or t in self._marks or self._database.log.recent_checksum(t) is not None
+            t > self._database.snapshot().t
+            or (t, self._database.excised_after(t)) in self._marks
+            or self._database.log.recent_checksum(t) is not None
         )
 
     def _signed(self, text: str) -> TokenBody | None:
@@ -137,23 +143,25 @@ class ResumeTokens:
         return said
 
     def _mark(self, t: int) -> str:
-        mark = self._marks.get(t)
+        key = (t, self._database.excised_after(t))
+        mark = self._marks.get(key)
         if mark is None:
             mark = hashlib.sha256(self._database.history_mark(t).encode()).hexdigest()[: 2 * _MARK_BYTES]
             if len(self._marks) >= _MARKS:
                 self._marks.clear()
-            self._marks[t] = mark
+            self._marks[key] = mark
         return mark
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStart:
     """After a position, None for a snapshot of now. `each`: every transaction since is to be told by itself.
-    `reset`: why the stream starts over instead of going on."""
+    `reset`: why the stream starts over instead of going on. `excised`: the last excision when it was asked for."""
 
     position: StreamPosition | None = None
     each: bool = False
     reset: str | None = None
+    excised: int = 0
 
 
 def began(
@@ -162,17 +170,19 @@ def began(
     """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
     if resume is not None and from_t is not None:
         raise invalid_argument("both resume and fromT are given; give at most one of them")
+    # Before the token is read: an excision right after that has the stream start over.
+    excised = database.snapshot().origin.excised
     if resume is not None:
         found = tokens.read(resume, name)
-        return StreamStart(found.position, reset=found.reason)
+        return StreamStart(found.position, reset=found.reason, excised=excised)
     if from_t is not None:
         check_moment("fromT", from_t)
         now = database.snapshot().t
         if from_t > now:
             message = f"fromT = {from_t} is not reached yet: the newest transaction is {now}"
             raise AdalogError(Code.BASIS_FUTURE, message)
-        return StreamStart(StreamPosition(from_t, 0), each=True)
-    return StreamStart()
+        return StreamStart(StreamPosition(from_t, 0), each=True, excised=excised)
+    return StreamStart(excised=excised)
 
 
 def _is_body(body: bytes) -> bool:

@@ -44,6 +44,9 @@ def fitted(decision: Decision, found: ImportBasis, deciding: Decider, *, anew: b
     were rejected, which another state may accept."""
     before = decision.found
     since, now = before.prepared.snapshot.t, found.prepared.snapshot
+    if before.prepared.snapshot.origin.excised != now.origin.excised:
+        # What it found then may be gone, and its values have other codes.
+        return None
     if not _means_the_same(before, found) or found.prepared.ids.start > decision.numbering.first_id:
         return None
     new = _new_keys(before, found)

@@ -20,6 +20,8 @@ from adalog.store.values.scalars import from_json, keyword, keyword_named
 from adalog.store.values.schema import UNDECLARED, Schema, item_types
 
 _ID: Final = Keyword("db/id")
+_EXCISE: Final = Keyword("db/excise")
+_EXCISED_ATTRS: Final = Keyword("db.excise/attrs")
 _IDENT: Final = Keyword("db/ident")
 _VALUE_TYPE: Final = Keyword("db/valueType")
 _CARDINALITY: Final = Keyword("db/cardinality")
@@ -92,6 +94,15 @@ class FormReader:
                 raise AdalogError(Code.TX_INVALID, f"a map has {ident} twice; give its values as a list")
             if ident == _ID:
                 entries[ident] = self._entity(value, given)
+            elif ident == _EXCISE:
+                named, opened = _opened(value, given)
+                # Nothing is new here, so that a text without a colon is no tempid.
+                is_text = opened and type(named) is str
+                entries[ident] = _name(named, opened) if is_text else self._entity(named, opened)
+            elif ident == _EXCISED_ATTRS:
+                named, opened = _opened(value, given)
+                several = named if isinstance(named, tuple | EdnSet) else (named,)
+                entries[ident] = tuple(_name(each, opened) for each in several)
             elif isinstance(ident, Keyword) and ident.local.startswith("_") and len(ident.local) > 1:
                 entries[ident] = self._entities(value, given, several=True)
             else:

@@ -1,0 +1,1 @@
+"""Excisions as transactions ask for them."""

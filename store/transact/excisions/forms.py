@@ -1,0 +1,203 @@
+"""Excisions among the forms of a transaction: `{:db/excise entity-or-attribute}`, with `:db.excise/attrs` and
+`:db.excise/beforeT` where not all of an entity goes.
+
+An excision is a transaction of its own, made by an admin. Says what it takes; takes nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from adalog.datalog.edn.writer import write
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import EdnMap, EdnSet, Keyword
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.state.settings import Evaluation
+from adalog.store.state.state import DatabaseState
+from adalog.store.transact.functions import shown
+from adalog.store.transact.operations import Path, RefusedTransaction, invalid
+from adalog.store.tries.trie import distinct
+from adalog.store.values import bootstrap
+from adalog.store.values.arrays import Int64s
+from adalog.store.values.attribute import FIRST_OWN_IDENT, TX_BASE, Attribute
+from adalog.store.values.changes import Scope
+
+_EXCISE: Final = Keyword("db/excise")
+_ATTRS: Final = Keyword("db.excise/attrs")
+_BEFORE: Final = Keyword("db.excise/beforeT")
+_WRITTEN: Final = "{:db/excise 17592186045418}"
+
+
+def is_excision(form: Any) -> bool:
+    return isinstance(form, EdnMap) and _EXCISE in form
+
+
+def scopes_of(forms: Sequence[Any], state: DatabaseState, evaluation: Evaluation) -> list[Scope]:
+    """What the forms, some of which are excisions, take. Raises RefusedTransaction."""
+    reader = _Reader(state.snapshot(), state.t + 1)
+    for place, form in enumerate(forms):
+        if not is_excision(form):
+            raise invalid(
+                f"{shown(form)} is beside an excision, which is a transaction of its own; transact it apart",
+                (place,),
+            )
+    if not evaluation.may_excise:
+        raise RefusedTransaction(
+            Code.FORBIDDEN, "admins alone excise, with transact and nowhere else; others retract", (0,)
+        )
+    scopes = [scope for place, form in enumerate(forms) for scope in reader.scopes(form, (place,))]
+    reader.check_composites(scopes)
+    return scopes
+
+
+class _Reader:
+    def __init__(self, snapshot: Snapshot, t: int) -> None:
+        self._snapshot = snapshot
+        self._schema = snapshot.schema
+        self._t = t
+
+    def scopes(self, form: EdnMap, path: Path) -> list[Scope]:
+        places = {key: (*path, 2 * place + 1) for place, key in enumerate(form)}
+        for key in form:
+            if key not in (_EXCISE, _ATTRS, _BEFORE):
+                known = ":db/excise, :db.excise/attrs and :db.excise/beforeT"
+                raise invalid(f"an excision has {known}, not {shown(key)}", path)
+        before = self._before(form[_BEFORE], places[_BEFORE]) if _BEFORE in form else self._t
+        target = form[_EXCISE]
+        attribute = self._attribute_meant(target)
+        if attribute is not None:
+            if _ATTRS in form:
+                raise invalid(
+                    f"{shown(target)} is an attribute, all of whose datoms go; :db.excise/attrs chooses among "
+                    "those of an entity",
+                    places[_ATTRS],
+                )
+            self._check_own(attribute, places[_EXCISE])
+            return [Scope(None, frozenset([attribute.id]), before)]
+        entity = self._entity(target, places[_EXCISE])
+        if _ATTRS in form:
+            attributes = self._attributes(form[_ATTRS], places[_ATTRS])
+            return [Scope(np.array([entity], np.int64), attributes, before)]
+        return [Scope(self._with_components(entity), None, before, with_refs=True)]
+
+    def _before(self, value: Any, path: Path) -> int:
+        if type(value) is not int or not 0 < (t := value - TX_BASE if value > TX_BASE else value) <= self._t:
+            raise invalid(
+                f":db.excise/beforeT is the number of a transaction, from 1 to {self._t}, not {shown(value)}", path
+            )
+        return t
+
+    def _attribute_meant(self, target: Any) -> Attribute | None:
+        if isinstance(target, Keyword) or type(target) is int:
+            found = self._schema.get(target)
+            if found is None and target == bootstrap.PRINCIPAL_IDENT:
+                return None
+            return found
+        return None
+
+    def _check_own(self, attribute: Attribute, path: Path) -> None:
+        if attribute.id < FIRST_OWN_IDENT and attribute.id != bootstrap.PRINCIPAL:
+            raise invalid(
+                f"{attribute.ident} is built in, and makes the schema or policies; it is not excised", path
+            )
+
+    def _entity(self, target: Any, path: Path) -> int:
+        try:
+            found = None if isinstance(target, str) else self._snapshot.entid(target)
+        except AdalogError as error:
+            raise invalid(error.message, path) from None
+        if found is None:
+            kind = (
+                "is a tempid, and a new entity has nothing to excise" if isinstance(target, str) else "is no entity"
+            )
+            raise invalid(f"{shown(target)} {kind}; write {_WRITTEN}, an ident or a lookup ref", path)
+        e = int(found)
+        if bootstrap.is_built_in(e):
+            raise invalid(f"{shown(target)} is built in; it is not excised", path)
+        if e > TX_BASE + self._t - 1:
+            raise invalid(f"transaction {e - TX_BASE} is not reached yet", path)
+        for id_ in bootstrap.POLICY_ATTRIBUTES:
+            if self._snapshot.data_of(id_).mentions(e):
+                raise invalid(f"{shown(target)} is a policy, which is retracted and not excised", path)
+        for id_ in (bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE):
+            if self._snapshot.data_of(id_).mentions(e):
+                raise invalid(f"{shown(target)} was an attribute; what it declares is not excised", path)
+        return e
+
+    def _attributes(self, value: Any, path: Path) -> frozenset[int]:
+        given = value if isinstance(value, tuple | EdnSet) else (value,)
+        if not given:
+            raise invalid(":db.excise/attrs is empty; leave it out where all of the entity goes", path)
+        found = set()
+        for each in given:
+            attribute = self._schema.get(each) if isinstance(each, Keyword | int) else None
+            if attribute is None:
+                raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(each)}", path)
+            self._check_own(attribute, path)
+            found.add(attribute.id)
+        return frozenset(found)
+
+    def _with_components(self, entity: int) -> Int64s:
+        """The entity with its parts and theirs, as they are or were; without those that are another's now."""
+        found, new = {entity}, [entity]
+        while new:
+            parts: set[int] = set()
+            for attribute in self._schema.components:
+                data = self._snapshot.data_of(attribute.id)
+                for e in new:
+                    parts.update(data.events_between(e, e + 1, self._snapshot.t).v.tolist())
+            new = []
+            for part in sorted(parts - found):
+                owners = (
+                    self._snapshot.data_of(each.id).ve(self._snapshot.t).row(part).tolist()
+                    for each in self._schema.components
+                )
+                if {owner for own in owners for owner in own} <= found:
+                    new.append(part)
+            found.update(new)
+        return distinct(np.array(sorted(found), np.int64))
+
+    def check_composites(self, scopes: Sequence[Scope]) -> None:
+        """Refuses what would leave a composite tuple that is not that of its parts."""
+        for composite in self._schema.composites:
+            names = composite.kind.tuple_attrs or ()
+            parts = [each.id for name in names if (each := self._schema.get(name)) is not None]
+            for place, scope in enumerate(scopes):
+                touched = [id_ for id_ in (*parts, composite.id) if scope.has(id_)]
+                if not touched or (scope.attributes is None and not self._has(composite, scope)):
+                    continue
+                if scope.before < self._t:
+                    raise invalid(
+                        f"{composite.ident} is kept from {_listed(names)}, so that of these all goes or nothing; "
+                        "leave :db.excise/beforeT out",
+                        (place,),
+                    )
+                missing = [
+                    id_ for id_ in (*parts, composite.id) if not any(_covers(each, scope, id_) for each in scopes)
+                ]
+                if missing:
+                    raise invalid(
+                        f"{composite.ident} is kept from {_listed(names)}: excise all of these and it, or none",
+                        (place,),
+                    )
+
+    def _has(self, attribute: Attribute, scope: Scope) -> bool:
+        data = self._snapshot.data_of(attribute.id)
+        entities = () if scope.entities is None else scope.entities.tolist()
+        return any(len(data.events_between(e, e + 1, self._snapshot.t)) for e in entities)
+
+
+def _covers(other: Scope, scope: Scope, id_: int) -> bool:
+    """Whether another scope has an attribute of all entities of one."""
+    if not other.has(id_) or other.before < scope.before:
+        return False
+    if other.entities is None:
+        return True
+    return scope.entities is not None and bool(np.isin(scope.entities, other.entities).all())
+
+
+def _listed(names: Sequence[Keyword]) -> str:
+    return " and ".join(map(write, names))

@@ -1,0 +1,98 @@
+"""What an excision comes to before it is appended: what is left in memory, and the payloads of the log.
+
+On the writer's thread, once the excision's own datoms were applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from adalog.store.excision.placeholders import placeholder
+from adalog.store.excision.redaction import Key, Redaction
+from adalog.store.excision.removal import Removal, has_values
+from adalog.store.files.packing import pack
+from adalog.store.log.entry import LogEntry
+from adalog.store.log.log import Log
+from adalog.store.state.head import Head
+from adalog.store.values import bootstrap, layout
+from adalog.store.values.arrays import Int64s
+from adalog.store.values.changes import Excision, Scope
+
+# Entities that are looked for in the log by their bytes. With more of them everything is read.
+_FEW: Final = 16
+
+
+class AloneError(Exception):
+    """An excision that is not the first of a group, which has to be one of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedExcision:
+    """removals: what is left of each attribute of which something goes. replaces: the log's entries as they will
+    be."""
+
+    excision: Excision
+    removals: Mapping[int, Removal]
+    replaces: Sequence[LogEntry]
+
+
+def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
+    """What is to be done, of which nothing is done yet. Raises BACKEND_UNAVAILABLE and INTERNAL where the log
+    cannot be read."""
+    excision = Excision(head.t, scopes, previous=head.excised)
+    removals = head.removals(excision)
+    # Of these the log has more than memory.
+    declared = head.live(bootstrap.NO_HISTORY)
+    forgetful = frozenset(declared.events(-1, head.t).e.tolist())
+    redaction = Redaction(excision, head.schema, head.codes, forgetful)
+    for entry in log.entries_of(_times(log, excision, removals, everything=bool(forgetful))):
+        redaction.look(entry, log.decoded(entry))
+    unused = _unused(head, removals, redaction)
+    dictionaries = head.codes.dictionaries()
+    renamed = {
+        (layout.tag_of(code), code & layout.PAYLOAD_MASK): placeholder(
+            layout.tag_of(code), dictionaries[layout.tag_of(code)]
+        )
+        for code in unused.tolist()
+    }
+    excision = replace(excision, renamed=renamed, count=sum(each.count for each in removals.values()))
+    return PlannedExcision(excision, removals, redaction.replaced(renamed))
+
+
+def _times(log: Log, excision: Excision, removals: Mapping[int, Removal], *, everything: bool) -> Sequence[int]:
+    """The transactions of which something may go, in order."""
+    named = [scope.entities for scope in excision.scopes if scope.attributes is None and scope.entities is not None]
+    entities: Int64s = np.unique(np.concatenate(named)) if named else np.empty(0, np.int64)
+    if everything or len(entities) > _FEW:
+        return range(1, excision.t)
+    found = {t for each in removals.values() for t in each.times.tolist()}
+    # Tempids of an entity that it was there for already, and slots of earlier excisions.
+    found.update(log.holding([pack(entity) for entity in entities.tolist()]))
+    return sorted(t for t in found if 0 < t < excision.t)
+
+
+def _unused(head: Head, removals: Mapping[int, Removal], redaction: Redaction) -> Int64s:
+    """The codes of values that went and that nothing has any more."""
+    codes = {head.codes.lookup_key(*key) for key in redaction.gone - redaction.used}
+    found = np.array(sorted(code for code in codes if code is not None), np.int64)
+    for removal in removals.values():
+        values = removal.values
+        found = np.union1d(found, values[np.isin(layout.tags_of(values), layout.DICTIONARY_TAGS)])
+    kept = _codes(head, redaction.used)
+    found = found[~np.isin(found, kept)]
+    for id_, live in head.data.items():
+        attribute = head.schema.get(id_)
+        if not len(found) or (attribute is not None and attribute.is_ref):
+            continue
+        left = removals.get(id_)
+        found = found[~has_values(live if left is None else left.relation, found)]
+    return found
+
+
+def _codes(head: Head, keys: set[Key]) -> Int64s:
+    codes = (head.codes.lookup_key(*key) for key in keys)
+    return np.array([code for code in codes if code is not None], np.int64)

@@ -1,0 +1,58 @@
+"""Excision over GraphQL: for admins, in EDN and as JSON, with policies and without."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from adalog.gateway.settings.config import Settings
+from tests.gateway.support import Gateway, gateway
+
+SCHEMA = """[{:db/ident :person/email :db/valueType :db.type/string :db/unique :db.unique/identity}
+             {:db/ident :person/name :db/valueType :db.type/string}]"""
+DATA = '[{:person/email "ada@x" :person/name "Ada"} {:person/email "bob@x" :person/name "Bob"}]'
+POLICY = """[{:policy/name "writers" :policy/roles [:write] :policy/on [:*]
+              :policy/ops [:read :create :update :delete]}
+             [:db/add :policy/enforcement :policy/enforced true]]"""
+TRANSACT = "mutation ($tx: EDN!) { transact(tx: $tx) { t datoms { a } } }"
+TRANSACT_JSON = "mutation ($tx: [JSON!]!) { transactJson(tx: $tx) { t datoms { a } } }"
+EDN = '[{:db/excise [:person/email "ada@x"]}]'
+FORMS: Any = [{"db/excise": ["person/email", "ada@x"], "db.excise/attrs": ["person/name"]}]
+
+
+def code(response: httpx.Response) -> str:
+    (error,) = response.json()["errors"]
+    return str(error["extensions"]["code"])
+
+
+def names(opened: Gateway) -> set[str]:
+    return {datom.v for datom in opened.database.snapshot().datoms("EAVT") if str(datom.a) == ":person/name"}
+
+
+@pytest.mark.parametrize("policies", [(), (POLICY,)])
+def test_admins_alone_excise(tmp_path: Path, policies: tuple[str, ...]) -> None:
+    path = tmp_path / "tokens"
+    named = ((each, hashlib.sha256(each.encode()).hexdigest()) for each in ("read", "write", "admin"))
+    path.write_text("".join(f"{role}-client:{role}:{digest}\n" for role, digest in named))
+    with gateway(Settings(data=":memory:", auth=str(path)), SCHEMA, DATA, *policies) as opened:
+        for role in ("read", "write"):
+            refused = opened.post(TRANSACT, {"Authorization": f"Bearer {role}"}, tx=EDN)
+            assert code(refused) == "FORBIDDEN"
+        assert names(opened) == {"Ada", "Bob"}
+        made = opened.post(TRANSACT, {"Authorization": "Bearer admin"}, tx=EDN)
+        told = [datom["a"] for datom in made.json()["data"]["transact"]["datoms"]]
+        assert set(told) <= {":db/txInstant", ":db/principal", ":db/ident", ":db/valueType", ":db/cardinality"}
+        assert names(opened) == {"Bob"}
+
+
+def test_as_json() -> None:
+    with gateway(None, SCHEMA, DATA) as opened:
+        assert "errors" not in opened.post(TRANSACT_JSON, tx=FORMS).json()
+        assert names(opened) == {"Bob"}
+        assert "errors" not in opened.post(TRANSACT_JSON, tx=[{"db/excise": "person/name"}]).json()
+        assert "errors" not in opened.post(TRANSACT_JSON, tx=[{"db/excise": ":person/name"}]).json()
+        assert names(opened) == set()

@@ -1,0 +1,235 @@
+"""Random databases with random excisions among their transactions, bulk loads, folds and restarts: each is as
+though what was excised had never been, whatever it is opened from, and so are the streams of its live queries."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
+from adalog.executor.live.hub.hub import Hub
+from adalog.store.database import Database
+from tests.live.following import Reader, hub_over
+from tests.property.excised_model import ExcisedModel, shown, state
+from tests.property.model import examples
+
+SCHEMA = """[
+  {:db/ident :s :db/valueType :db.type/string}
+  {:db/ident :many :db/valueType :db.type/string :db/cardinality :db.cardinality/many}
+  {:db/ident :key :db/valueType :db.type/string :db/unique :db.unique/identity}
+  {:db/ident :n :db/valueType :db.type/long}
+  {:db/ident :x :db/valueType :db.type/double}
+  {:db/ident :dec :db/valueType :db.type/bigdec}
+  {:db/ident :lately :db/valueType :db.type/string :db/noHistory true}
+  {:db/ident :ref :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+  {:db/ident :part :db/valueType :db.type/ref :db/cardinality :db.cardinality/many :db/isComponent true}
+]"""
+ATTRIBUTES = (":s", ":many", ":n", ":x", ":dec", ":lately", ":ref", ":part")
+QUERIES = (
+    "[:find ?e ?v :where [?e :s ?v]]",
+    "[:find ?v :where [?e :many ?v]]",
+    "[:find ?e (count ?v) :where [?e :many ?v]]",
+    "[:find ?a ?v :where [?e :ref ?a] [?a :s ?v]]",
+    "[:find (pull ?e [:s :many {:part [:n]}]) :where [?e :n _]]",
+    "[:find ?e ?v :where [?e :lately ?v]]",
+)
+
+
+def value(rng: Random, attribute: str, entity: int) -> Any:
+    text = f"secret {rng.randint(1, 5)}" if rng.random() < 0.6 else f"own {entity} {rng.randint(1, 3)}"
+    match attribute:
+        case ":s" | ":many" | ":lately":
+            return f'"{text}"'
+        case ":n":
+            return rng.randint(1, 4)
+        case ":x":
+            return f"{rng.randint(1, 5)}.5"
+        case ":dec":
+            return f"{rng.randint(1, 5)}.25M"
+    return rng.randint(1, 6)
+
+
+def transaction(rng: Random) -> str:
+    forms: dict[Any, str] = {}
+    if rng.random() < 0.1:
+        return f"[[:db/retractEntity {rng.randint(1, 6)}]]"
+    for _ in range(rng.choice((1, 2, 4, 8))):
+        e, a = rng.randint(1, 6), rng.choice(ATTRIBUTES)
+        v = value(rng, a, e)
+        if a == ":part" and v <= e:
+            continue
+        operation = rng.choice(("add", "add", "add", "retract"))
+        forms[e, a, v if a in (":many", ":ref", ":part") else None] = f"[:db/{operation} {e} {a} {v}]"
+    if rng.random() < 0.3:
+        name = f"name of {rng.randint(1, 3)}"
+        forms[name] = f'{{:db/id "{name}" :key "{name}" :s "{name}"}}'
+    return f"[{' '.join(forms.values())}]"
+
+
+def excision(rng: Random, model: ExcisedModel, t: int) -> str:
+    """A form; the model has what is left."""
+    before = rng.randint(1, t) if rng.random() < 0.3 else None
+    beforehand = "" if before is None else f" :db.excise/beforeT {before}"
+    until = t if before is None else before
+    named = [datom for datom in model.held(t) if str(datom.a) == ":key"]
+    kind = rng.random()
+    if kind < 0.2:
+        attribute = rng.choice(ATTRIBUTES)
+        model.excise(lambda datom: str(datom.a) == attribute and datom.t < until)
+        return f"{{:db/excise {attribute}{beforehand}}}"
+    if kind < 0.4 and named:
+        datom = rng.choice(named)
+        model.excise_entity(datom.e, until)
+        return f'{{:db/excise [:key "{datom.v}"]{beforehand}}}'
+    entity = rng.randint(1, 6)
+    if kind < 0.6:
+        chosen = rng.sample(ATTRIBUTES, rng.randint(1, 3))
+        model.excise(lambda datom: datom.e == entity and str(datom.a) in chosen and datom.t < until)
+        return f"{{:db/excise {entity} :db.excise/attrs [{' '.join(chosen)}]{beforehand}}}"
+    model.excise_entity(entity, until)
+    return f"{{:db/excise {entity}{beforehand}}}"
+
+
+class Subscriber(Reader):
+    """One that compares the newest moment alone: an excision changes those before it."""
+
+    def may_check(self) -> bool:
+        return self.t == self.database.snapshot().t
+
+
+class World:
+    """A database in a folder, a follower on the same log, and subscribers."""
+
+    def __init__(self, rng: Random, folder: Path, undo: ExitStack) -> None:
+        self.rng, self.folder, self.undo = rng, folder, undo
+        self.model = ExcisedModel((":ref", ":part"), (":part",), (":lately",))
+        self.kept: Path | None = None
+        self.shared = rng.random() < 0.5
+        self.open()
+        self.learn(self.database.transact(SCHEMA))
+
+    def open(self) -> None:
+        self.database = Database.open(str(self.folder), shared=self.shared)
+        self.follower = Database.open(str(self.folder), shared=True, follow_seconds=0.05) if self.shared else None
+        self.living = ExitStack()
+        self.hub: Hub = self.living.enter_context(hub_over(self.database))
+        self.readers = [Subscriber(self.database, self.hub.pool, text) for text in self.rng.sample(QUERIES, 2)]
+        self.follow()
+
+    def close(self) -> None:
+        for reader in self.readers:
+            reader.close()
+        self.living.close()
+        if self.follower is not None:
+            self.follower.close()
+        self.database.close()
+
+    def learn(self, report: Any) -> None:
+        self.model.learn(report.datoms)
+        self.follow()
+
+    def follow(self) -> None:
+        t = self.database.snapshot().t
+        for place, reader in enumerate(self.readers):
+            try:
+                reader.until(t)
+            except AdalogError as error:
+                if error.code is not Code.BACKEND_UNAVAILABLE:
+                    raise
+                again = Subscriber(self.database, self.hub.pool, reader.query, resume=reader.resume)
+                again.rows, again.t, again.whole = reader.rows, reader.t, True
+                again.until(t)
+                self.readers[place] = again
+
+    def bulk(self) -> None:
+        rng = self.rng
+        held = {datom.e for datom in self.model.datoms}
+        new = [e for e in range(1000, 1030) if e not in held]
+        entities = sorted(rng.sample(new, min(len(new), 4)))
+        texts = np.array([f"secret {rng.randint(1, 9)}" for _ in entities], object)
+        columns: dict[Keyword, Any] = {
+            Keyword("s"): (entities, texts.tolist()),
+            Keyword("n"): (entities, [1] * len(entities)),
+        }
+        self.learn(self.database.bulk_load("[]", columns))
+
+    def check(self) -> None:
+        database, model = self.database, self.model
+        newest = database.snapshot()
+        assert shown(newest) == model.rows(newest.t, newest.t)
+        assert shown(newest.history()) == model.rows(newest.t, newest.t, history=True)
+        t = self.rng.randint(0, newest.t)
+        assert shown(database.at(t=t)) == model.rows(t, newest.t), t
+
+    def check_others(self) -> None:
+        """The same state from the log alone, from an old checkpoint, and in the follower."""
+        expected = state(self.database)
+        if self.follower is not None:
+            waiting = self.follower.reached(self.database.snapshot().t)
+            if waiting is not None:
+                waiting.result()
+            assert state(self.follower) == expected
+        with tempfile.TemporaryDirectory() as other:
+            copied = Path(other) / "copy"
+            copied.mkdir()
+            for file in self.folder.glob("log.sqlite*"):
+                shutil.copy(file, copied)
+            with Database.open(str(copied)) as database:
+                assert state(database) == expected
+        if self.kept is not None:
+            with tempfile.TemporaryDirectory() as other:
+                copied = Path(other) / "copy"
+                shutil.copytree(self.kept, copied)
+                for file in copied.glob("log.sqlite*"):
+                    file.unlink()
+                for file in self.folder.glob("log.sqlite*"):
+                    shutil.copy(file, copied)
+                with Database.open(str(copied)) as database:
+                    assert state(database) == expected
+
+    def step(self) -> None:
+        rng = self.rng
+        kind = rng.random()
+        if kind < 0.5:
+            with suppress(AdalogError):
+                self.learn(self.database.transact(transaction(rng)))
+        elif kind < 0.58:
+            self.bulk()
+        elif kind < 0.68:
+            self.database.compact()
+        elif kind < 0.74 and self.kept is None and (self.folder / "checkpoint.json").exists():
+            self.kept = Path(self.undo.enter_context(tempfile.TemporaryDirectory())) / "kept"
+            with self.database.compactor.paused():
+                shutil.copytree(self.folder, self.kept, ignore=shutil.ignore_patterns("lock*", "*.sock", "peers"))
+        elif kind < 0.8:
+            self.close()
+            self.open()
+        else:
+            t = self.database.snapshot().t + 1
+            self.database.transact(f"[{excision(rng, self.model, t)}]")
+            self.follow()
+            self.check()
+
+
+@settings(max_examples=examples(60))
+@given(st.integers(0, 2**48))
+def test_a_database_is_as_though_what_was_excised_had_never_been(seed):
+    with ExitStack() as undo:
+        folder = Path(undo.enter_context(tempfile.TemporaryDirectory())) / "data"
+        world = World(Random(seed), folder, undo)
+        try:
+            for _ in range(world.rng.randint(5, 25)):
+                world.step()
+            world.check()
+            world.check_others()
+        finally:
+            world.close()

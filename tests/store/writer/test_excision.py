@@ -1,0 +1,263 @@
+"""Excision in the store: one commit decides, nothing is left of what went, and streams from before start over."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import QueryRequest
+from adalog.store.backup.check import check_data
+from adalog.store.checkpoint.checkpoint import Checkpoint
+from adalog.store.database import Database
+from adalog.store.files.folder import FolderLayout
+from adalog.store.log.file_appends import FileAppends
+from tests.live.following import Reader, hub_over
+from tests.property.excised_model import shown, state
+
+SECRET = "SECRET"
+SCHEMA = """[
+  {:db/ident :name :db/valueType :db.type/string}
+  {:db/ident :email :db/valueType :db.type/string :db/unique :db.unique/identity}
+  {:db/ident :note :db/valueType :db.type/string :db/noHistory true}
+  {:db/ident :friend :db/valueType :db.type/ref}
+]"""
+ADA = """[{:db/id "ada SECRET" :name "Ada SECRET" :email "ada@SECRET" :note "first SECRET"}
+          {:db/id "bob" :name "Bob" :friend "ada SECRET" :note "Bob's"}]"""
+EXCISE = '[{:db/excise [:email "ada@SECRET"]}]'
+NAMES = "[:find ?n :where [?e :name ?n]]"
+
+
+def filled(folder: Path) -> Database:
+    """Ada in plain transactions, some of which only name her, folded and young."""
+    database = Database.open(str(folder))
+    database.transact(SCHEMA)
+    database.transact(ADA, idempotency_key="a key")
+    database.transact('[{:db/id "zoe SECRET" :email "ada@SECRET"} {:name "Eve"}]')
+    database.compact()
+    database.transact('[{:email "ada@SECRET" :note "second SECRET"}]')
+    database.compact()
+    database.transact('[{:email "ada@SECRET" :name "Augusta SECRET"} {:name "Zed"}]')
+    return database
+
+
+def holding(folder: Path) -> list[str]:
+    return sorted(
+        path.name for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()
+    )
+
+
+def payloads(folder: Path) -> bytes:
+    log = sqlite3.connect(folder / "log.sqlite")
+    found = b"".join(payload for (payload,) in log.execute("SELECT payload FROM transactions"))
+    log.close()
+    return found
+
+
+def test_no_payload_of_the_log_and_no_dictionary_has_it(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    assert holding(tmp_path) != []
+    database.transact(EXCISE)
+    codes = database.snapshot().codes
+    assert not any(SECRET.encode() in codes.dictionaries()[1].key(n) for n in range(len(codes.dictionaries()[1])))
+    database.compact()
+    database.close()
+    assert SECRET.encode() not in payloads(tmp_path)
+    checkpoint = Checkpoint.load(FolderLayout(tmp_path))
+    assert checkpoint is not None
+    assert checkpoint.files().isdisjoint(holding(tmp_path))
+    assert check_data(str(tmp_path), deep=True).findings == []
+
+
+def test_replays_come_to_the_same(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    database.transact(EXCISE)
+    database.transact('[{:name "Later"}]')
+    expected = state(database)
+    database.close()
+    for file in (tmp_path / "segments").iterdir():
+        file.unlink()
+    (tmp_path / "checkpoint.json").unlink()
+    with Database.open(str(tmp_path)) as again:
+        assert state(again) == expected
+
+
+def test_a_value_that_something_else_has_stays_and_goes_with_that(tmp_path: Path) -> None:
+    with Database.open(str(tmp_path)) as database:
+        database.transact(SCHEMA)
+        for entity in (1, 2, 3):
+            database.transact(f'[{{:db/id {entity} :name "Ada SECRET"}}]')
+        database.transact("[{:db/excise 1}]")
+        assert payloads(tmp_path).count(b"Ada SECRET") == 3
+        database.transact("[{:db/excise 2}]")
+        expected = state(database)
+        assert shown(database.snapshot()) == {(3, ":name", "'Ada SECRET'", 4, True)}
+    (tmp_path / "checkpoint.json").unlink(missing_ok=True)
+    with Database.open(str(tmp_path)) as database:
+        assert state(database) == expected
+        database.transact("[{:db/excise 3}]")
+        assert SECRET.encode() not in payloads(tmp_path)
+        expected = state(database)
+    (tmp_path / "checkpoint.json").unlink(missing_ok=True)
+    with Database.open(str(tmp_path)) as database:
+        assert state(database) == expected
+
+
+def test_a_key_of_a_transaction_that_lost_something_is_remembered_without_its_digest(tmp_path: Path) -> None:
+    with filled(tmp_path) as database:
+        t = database.transact(EXCISE, idempotency_key="erase").t
+        log = sqlite3.connect(tmp_path / "log.sqlite")
+        assert log.execute("SELECT key, digest FROM idempotency_keys ORDER BY t").fetchall() == [
+            ("a key", None),
+            ("erase", None),
+        ]
+        log.close()
+        assert database.transact(EXCISE, idempotency_key="erase").t == t
+        again = database.transact(ADA, idempotency_key="a key")
+        assert again.t == 2
+        assert list(again.tempids) == ["bob"]
+        assert SECRET not in str(list(again.datoms))
+
+
+def test_an_append_that_is_refused_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with filled(tmp_path) as database:
+        before = state(database)
+
+        def fails(*_: Any) -> None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(FileAppends, "replace", fails)
+            with pytest.raises(AdalogError) as refused:
+                database.transact(EXCISE)
+        assert refused.value.code is Code.BACKEND_UNAVAILABLE
+        assert state(database) == before
+        database.transact(EXCISE)
+        assert database.snapshot().t == before[4].t + 1
+
+
+def test_an_append_in_doubt_that_was_made_takes_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with filled(tmp_path) as database:
+        commit, failing, t = FileAppends.commit, [True], database.snapshot().t
+
+        def fails(own: FileAppends, driver: sqlite3.Connection) -> None:
+            commit(own, driver)
+            if failing and failing.pop():
+                raise sqlite3.OperationalError("disk I/O error")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(FileAppends, "commit", fails)
+            with pytest.raises(AdalogError, match="unknown whether"):
+                database.transact(EXCISE)
+        assert database.transact("[]").t == t + 2
+        assert SECRET.encode() not in payloads(tmp_path)
+        assert not any(SECRET in row[2] for row in shown(database.snapshot().history()))
+        expected = state(database)
+    with Database.open(str(tmp_path)) as database:
+        assert state(database) == expected
+
+
+def _killed(folder: str, step: str) -> None:
+    """Excises, and ends without a word before or after a step."""
+    where, _, name = step.partition(" ")
+    whole: Callable[..., Any] = getattr(FileAppends, name)
+
+    def ends(*args: Any) -> None:
+        if where == "before":
+            os._exit(9)
+        whole(*args)
+        os._exit(9)
+
+    setattr(FileAppends, name, ends)
+    Database.open(folder).transact(EXCISE)
+
+
+@pytest.mark.parametrize(
+    "step", [f"{where} {name}" for name in ("insert", "replace", "commit") for where in ("before", "after")]
+)
+def test_killed_at_any_step_it_is_done_or_not_begun(tmp_path: Path, step: str) -> None:
+    with filled(tmp_path) as database:
+        before = state(database)
+    process = multiprocessing.get_context("spawn").Process(target=_killed, args=(str(tmp_path), step))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    with Database.open(str(tmp_path)) as database:
+        if step == "after commit":
+            assert database.snapshot().t == before[4].t + 1
+            assert not any(SECRET in row[2] for row in shown(database.snapshot().history()))
+            assert SECRET.encode() not in payloads(tmp_path)
+        else:
+            assert state(database) == before
+            database.transact(EXCISE)
+
+
+def test_a_fold_that_was_begun_before_is_given_up(tmp_path: Path) -> None:
+    with filled(tmp_path) as database:
+        moment = database._moment()
+        database.transact(EXCISE)
+        expected = state(database)
+        database.compactor._fold(moment)
+        assert state(database) == expected
+        database.compact()
+        assert state(database) == expected
+    with Database.open(str(tmp_path)) as database:
+        assert state(database) == expected
+
+
+def test_answers_that_were_kept_are_not_given_again(tmp_path: Path) -> None:
+    with filled(tmp_path) as database:
+        pool = Pool(database, cache=CacheSettings())
+        t = database.snapshot().t
+
+        def ask(at: int) -> str:
+            return str(pool.run(QueryRequest(NAMES, (), database.at(t=at))).rows())
+
+        assert [SECRET in ask(t), SECRET in ask(2), SECRET in ask(t)] == [True] * 3
+        database.transact(EXCISE)
+        assert [SECRET in ask(each) for each in (t + 1, t, 2)] == [False] * 3
+        pool.close()
+
+
+def test_counts_of_entities_start_over(tmp_path: Path) -> None:
+    with filled(tmp_path) as database:
+        before = database.entity_count(database.snapshot())
+        database.transact(EXCISE)
+        assert database.entity_count(database.snapshot()) == before
+
+
+def test_streams_retract_it_and_tokens_from_before_start_over(tmp_path: Path) -> None:
+    with filled(tmp_path) as database, hub_over(database) as hub:
+        early = Reader(database, hub.pool, NAMES)
+        early.until(database.snapshot().t)
+        early.close()
+        reader = Reader(database, hub.pool, NAMES)
+        reader.until(database.snapshot().t)
+        t = database.transact(EXCISE).t
+        while reader.t < t:
+            change = next(reader.changes)
+            reader.t, reader.resume = change.basis_t, change.resume
+        assert change.kind.value == "DELTA"
+        assert change.retracted == [("Augusta SECRET",)]
+        later = database.transact('[{:name "Later"}]').t
+        change = next(each for each in reader.changes if each.kind.value != "PROGRESS")
+        assert (change.basis_t, change.added, change.retracted) == (later, [("Later",)], [])
+        reader.close()
+        again = Reader(database, hub.pool, NAMES, resume=early.resume)
+        assert "an excision" in str(again.read().reason)
+        again.until(later)
+        assert SECRET not in str(again.rows)
+        again.close()
+        going_on = Reader(database, hub.pool, NAMES, resume=reader.resume)
+        going_on.rows = set(again.rows) - {("Later",)}
+        going_on.until(later)
+        assert going_on.kinds() == ["DELTA"]
+        going_on.close()

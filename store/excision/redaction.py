@@ -1,127 +1,124 @@
-"""What an excision takes of the log: the entries that hold some of it, and the payloads that take their place.
-
-Entries are looked at in order. A retraction goes where its assertion goes. A payload keeps the number of each value
-that went from it: a slot with another key, or with the value's own where something else has it still.
-"""
+"""What an excision takes of the log, entry by entry in their order. A retraction goes where its assertion goes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from adalog.datalog.errors import AdalogError, Code
+from adalog.store.excision.rewriting import RedactedRow, Rewriting
+from adalog.store.files.segment import Segment
 from adalog.store.log.entry import LogEntry, replaced
 from adalog.store.log.imported import LoggedFile
-from adalog.store.log.payload import Logged, LoggedColumn, Slot
-from adalog.store.snapshot.free_ids import ids_in
-from adalog.store.values import layout
+from adalog.store.log.payload import Logged, LoggedColumn
 from adalog.store.values.arrays import Bools, Int64s
-from adalog.store.values.changes import Effect, Excision
+from adalog.store.values.changes import Excision
 from adalog.store.values.codes import Codes
-from adalog.store.values.keys import Spelling, spell
 from adalog.store.values.schema import Schema
-
-Key = tuple[int, bytes]
-"""A value with a number in a dictionary: its tag and its key."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Row:
-    """An entry, and which of its datoms and of the rows of its columns go."""
-
-    entry: LogEntry
-    logged: Logged
-    datoms: Sequence[bool]
-    columns: Sequence[Bools | None]
 
 
 @dataclass(eq=False)
 class Redaction:
-    """forgetful: attributes of which the log has values that nothing else has. gone: keys of values that went.
-    used: of those attributes the keys that stay."""
+    """forgetful: attributes of which the log has values that nothing else has. gone: codes of values that went.
+    used: of the forgetful attributes, those that stay."""
 
     excision: Excision
     schema: Schema
     codes: Codes
     forgetful: Collection[int] = ()
-    gone: set[Key] = field(default_factory=set)
-    used: set[Key] = field(default_factory=set)
-    _rows: list[_Row] = field(default_factory=list)
-    _open: set[tuple[int, int, Spelling]] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
+    used: set[int] = field(default_factory=set)
+    _rows: list[RedactedRow] = field(default_factory=list)
+    # Pairs whose assertion went and whose retraction did not come yet; looked at only where some assertions stay.
+    _open: set[tuple[int, int, int]] = field(default_factory=set)
+
+    @property
+    def _takes_all(self) -> bool:
+        """Whether it takes whatever was asserted so far, and so all retractions."""
+        return all(scope.before >= self.excision.t for scope in self.excision.scopes)
 
     def look(self, entry: LogEntry, logged: Logged) -> None:
         """The next entry of which something may go, or that has slots."""
         datoms = [self._takes(entry.t, datom) for datom in logged.datoms]
         columns = [self._takes_of(entry.t, column) for column in logged.columns]
         if self.forgetful:
-            self._keep(logged, datoms)
-        if any(datoms) or any(each is not None for each in columns) or logged.slots or self._names(entry.t, logged):
-            self._rows.append(_Row(entry, logged, datoms, columns))
+            self._keep(logged, datoms, columns)
+        names = [name for name, id_ in logged.tempids.items() if self._is_whole(entry.t, id_)]
+        row = RedactedRow(entry, logged, datoms, columns, names)
+        if row.takes or logged.slots:
+            self._rows.append(row)
 
     def _takes(self, t: int, datom: tuple[int, int, Any, bool]) -> bool:
         e, a, value, added = datom
-        if added:
-            is_ref = self._is_ref(a)
-            if not any(
-                scope.has(a)
-                and t < scope.before
-                and (
-                    scope.entities is None
-                    or _among(e, scope.entities)
-                    or (scope.with_refs and is_ref and _among(value, scope.entities))
-                )
-                for scope in self.excision.scopes
-            ):
-                return False
-        spelling = spell(value)
-        if added:
-            self._open.add((e, a, spelling))
-        elif (e, a, spelling) in self._open:
-            self._open.discard((e, a, spelling))
-        else:
+        if not any(scope.has(a) for scope in self.excision.scopes):
             return False
-        if isinstance(spelling[1], bytes):
-            self.gone.add((spelling[0], spelling[1]))
+        if (added or self._takes_all) and not self._is_in_scope(t, e, a, value):
+            return False
+        code = self.codes.lookup(value)
+        assert code is not None, "a value of the database"
+        if not self._takes_all:
+            pair = (e, a, code)
+            if added:
+                self._open.add(pair)
+            elif pair in self._open:
+                self._open.discard(pair)
+            else:
+                return False
+        self.gone.add(code)
         return True
 
+    def _is_in_scope(self, t: int, e: int, a: int, value: Any) -> bool:
+        is_ref = self._is_ref(a)
+        return any(
+            scope.has(a)
+            and t < scope.before
+            and (
+                scope.entities is None
+                or _among(e, scope.entities)
+                or (scope.with_refs and is_ref and _among(value, scope.entities))
+            )
+            for scope in self.excision.scopes
+        )
+
     def _takes_of(self, t: int, column: LoggedColumn | LoggedFile) -> Bools | None:
+        """Which rows of a column go; None for none."""
         a = column.attribute
         if not any(scope.has(a) for scope in self.excision.scopes):
             return None
-        e = column.entities()
-        v = column.codes(self.codes)
+        e, v, added = column.entities(), column.codes(self.codes), column.assertions()
         gone = self.excision.takes(a, e, v, np.full(len(e), t, np.int64), is_ref=self._is_ref(a))
-        if isinstance(column, LoggedFile) and gone is not None:
-            raise _unsupported(t)
-        for place in () if gone is None else np.flatnonzero(gone).tolist():
-            spelling = spell(self.codes.decode(int(v[place])))
-            self._open.add((int(e[place]), a, spelling))
-            if isinstance(spelling[1], bytes):
-                self.gone.add((spelling[0], spelling[1]))
+        if not self._takes_all:
+            gone = self._with_retractions(a, e, v, added, np.zeros(len(e), np.bool_) if gone is None else gone)
+        if gone is None or not gone.any():
+            return None
+        self.gone.update(np.unique(v[gone]).tolist())
         return gone
 
-    def _keep(self, logged: Logged, gone: Sequence[bool]) -> None:
-        for (_, a, value, _), goes in zip(logged.datoms, gone, strict=True):
-            if not goes and a in self.forgetful:
-                self._use([value])
-        for column in logged.columns:
+    def _with_retractions(self, a: int, e: Int64s, v: Int64s, added: Bools, early: Bools) -> Bools:
+        gone = early & added
+        for place in np.flatnonzero(~added).tolist():
+            pair = (int(e[place]), a, int(v[place]))
+            if pair in self._open:
+                self._open.discard(pair)
+                gone[place] = True
+        self._open.update((entity, a, value) for entity, value in zip(*_pairs(e, v, early & added), strict=True))
+        return gone
+
+    def _keep(self, logged: Logged, datoms: Sequence[bool], columns: Sequence[Bools | None]) -> None:
+        for (_, a, value, _), goes in zip(logged.datoms, datoms, strict=True):
+            code = None if goes or a not in self.forgetful else self.codes.lookup(value)
+            if code is not None:
+                self.used.add(code)
+        for column, gone in zip(logged.columns, columns, strict=True):
             if column.attribute in self.forgetful:
-                self._use(column.values())
+                v = column.codes(self.codes)
+                self.used.update(np.unique(v if gone is None else v[~gone]).tolist())
 
-    def _use(self, values: Iterable[Any]) -> None:
-        for value in values:
-            tag, key = spell(value)
-            if isinstance(key, bytes):
-                self.used.add((tag, key))
-
-    def _names(self, t: int, logged: Logged) -> bool:
-        return any(self._is_named_of(t, id_) for id_ in logged.tempids.values())
-
-    def _is_named_of(self, t: int, id_: int) -> bool:
-        """Whether the name of an entity goes: that of a tempid of a whole entity."""
+    def _is_whole(self, t: int, id_: int) -> bool:
+        """Whether all of an entity goes, and with it the name of a tempid for it."""
         return any(
             scope.attributes is None
             and scope.entities is not None
@@ -134,87 +131,35 @@ class Redaction:
         attribute = self.schema.get(a)
         return attribute is not None and attribute.is_ref
 
-    def replaced(self, renamed: Mapping[tuple[int, int], bytes]) -> list[LogEntry]:
+    def replaced(self, renamed: Mapping[tuple[int, int], bytes], folder: Path | None) -> Iterator[ReplacedEntry]:
         """The entries with what is left of them. renamed: by tag and number, the keys in the place of those that
-        nothing uses any more."""
-        made = []
+        nothing uses any more. folder: for new files of imports. Raises OSError."""
+        rewriting = Rewriting(self.excision.t, self.schema, self.codes, renamed, folder)
         for row in self._rows:
-            takes = any(row.datoms) or any(each is not None for each in row.columns)
-            if (
-                takes
-                or self._names(row.entry.t, row.logged)
-                or any(each[1:3] in renamed for each in row.logged.slots)
-            ):
-                left = self._left(row, renamed)
-                made.append(replaced(row.entry, left.encoded()))
-        return made
+            if row.takes or any(slot[1:3] in renamed for slot in row.logged.slots):
+                left = rewriting.left(row)
+                before, after = _files(row.logged.columns), _files(left.columns)
+                entry = replaced(replace(row.entry, files=[each.file for each in after]), left.encoded())
+                yield ReplacedEntry(entry, tuple(after - before), tuple(before - after))
 
-    def _left(self, row: _Row, renamed: Mapping[tuple[int, int], bytes]) -> Logged:
-        logged, slots, seen = row.logged, list[Slot](), set[tuple[int, int]]()
-        datoms, columns, effects = (
-            list[tuple[int, int, Any, bool]](),
-            list[LoggedColumn | LoggedFile](),
-            list[Effect](),
-        )
-        before = iter((*logged.slots, None))
-        waiting = next(before)
 
-        def fill(place: int, tag: int, number: int, key: bytes) -> None:
-            if (tag, number) not in seen:
-                seen.add((tag, number))
-                slots.append(Slot(place, tag, number, renamed.get((tag, number), key)))
+@dataclass(frozen=True)
+class ReplacedEntry:
+    """made: files that it names and did not name before. outdated: the other way round."""
 
-        def fill_known(until: int) -> None:
-            nonlocal waiting
-            while waiting is not None and waiting.place <= until:
-                fill(len(datoms) + len(columns), *waiting[1:])
-                waiting = next(before)
+    entry: LogEntry
+    made: Sequence[Segment] = ()
+    outdated: Sequence[Segment] = ()
 
-        for place, (datom, goes) in enumerate(zip(logged.datoms, row.datoms, strict=True)):
-            fill_known(place)
-            if not goes:
-                datoms.append(datom)
-                continue
-            e, a, value, added = datom
-            tag, key = spell(value)
-            code = key if isinstance(key, int) else self.codes.lookup_key(tag, key)
-            assert code is not None, "a value of the database"
-            effects.append(Effect(e, a, code, added))
-            if isinstance(key, bytes):
-                fill(len(datoms), tag, code & layout.PAYLOAD_MASK, key)
-        ids = [logged.ids, np.array(sorted(ids_in(effects, self.schema, self.codes)), np.int64)]
-        for number, (column, gone) in enumerate(zip(logged.columns, row.columns, strict=True)):
-            fill_known(len(logged.datoms) + number)
-            if gone is None:
-                columns.append(column)
-                continue
-            known, v = column.entities(), column.codes(self.codes)
-            first = np.sort(np.unique(v, return_index=True)[1])
-            for made in v[first][np.isin(layout.tags_of(v[first]), layout.DICTIONARY_TAGS)].tolist():
-                tag, slot = layout.tag_of(made), made & layout.PAYLOAD_MASK
-                fill(len(datoms) + len(columns), tag, slot, self.codes.dictionaries()[tag].key(slot))
-            ids += [known[gone], v[gone]] if self._is_ref(column.attribute) else [known[gone]]
-            if not gone.all():
-                columns.append(LoggedColumn.of(column.attribute, known[~gone], v[~gone], self.codes))
-        fill_known(len(logged.datoms) + len(logged.columns))
-        return replace(
-            logged,
-            datoms=datoms,
-            columns=columns,
-            tempids={name: id_ for name, id_ in logged.tempids.items() if not self._is_named_of(row.entry.t, id_)},
-            redacted=self.excision.t,
-            slots=slots,
-            ids=np.unique(np.concatenate(ids)),
-        )
+
+def _files(columns: Iterable[LoggedColumn | LoggedFile]) -> set[Segment]:
+    return {each.segment for each in columns if isinstance(each, LoggedFile)}
+
+
+def _pairs(e: Int64s, v: Int64s, which: Bools) -> tuple[list[int], list[int]]:
+    return e[which].tolist(), v[which].tolist()
 
 
 def _among(id_: Any, entities: Int64s) -> bool:
     at = int(entities.searchsorted(id_))
     return at < len(entities) and int(entities[at]) == id_
-
-
-def _unsupported(t: int) -> AdalogError:
-    return AdalogError(
-        Code.TX_INVALID,
-        f"transaction {t} is an import, and what imports brought cannot be excised; nothing was. Retract it",
-    )

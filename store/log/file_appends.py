@@ -38,6 +38,7 @@ _FORGET: Final = (
 _REPLACE: Final = "UPDATE transactions SET payload = :payload, seal = :seal WHERE t = :t"
 # By a digest of what was sent with a key guesses of what is gone could be tested.
 _FORGET_DIGEST: Final = "UPDATE idempotency_keys SET digest = NULL WHERE t = :t"
+_UNNAME: Final = "DELETE FROM files WHERE t = :t"
 
 Row = tuple[int, int, bytes, int, int, bytes | None]
 """t, instant, payload, checksum, number of the append, seal."""
@@ -90,6 +91,8 @@ class FileAppends:
         rows = [{"t": each.t, "payload": each.payload, "seal": each.seal} for each in entries]
         driver.executemany(_REPLACE, rows)
         driver.executemany(_FORGET_DIGEST, rows)
+        driver.executemany(_UNNAME, rows)
+        driver.executemany(_FILE, [{"name": name, "t": each.t} for each in entries for name in each.files])
 
     def commit(self, driver: sqlite3.Connection) -> None:
         driver.commit()

@@ -6,7 +6,7 @@ it. It belongs to the log: it stays for as long as the entry does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -129,14 +129,20 @@ class LoggedFile:
         return pa.Array.from_buffers(kind, length_of(arrays, "codes"), buffers)
 
 
-def intern_together(files: Sequence[LoggedFile], codes: Codes) -> None:
+def intern_together(
+    files: Sequence[LoggedFile], codes: Codes, others: Iterable[tuple[int, int, bytes]] = ()
+) -> None:
     """Interns the values of an import's files in the order of the codes that they had where it was made:
-    equal dictionaries before give equal codes after. For one thread at a time."""
+    equal dictionaries before give equal codes after. others: tag, number and key of values that are in no file any
+    more. For one thread at a time."""
     new: dict[int, dict[int, bytes]] = {}
     dictionaries = codes.dictionaries()
     for file in files:
         for tag, own in file.keys_from({tag: len(each) for tag, each in dictionaries.items()}):
             new.setdefault(tag, {}).update(own)
+    for tag, number, key in others:
+        if number >= len(dictionaries[tag]):
+            new.setdefault(tag, {}).setdefault(layout.code_of(tag, number), key)
     for tag, keys in new.items():
         for code in sorted(keys):
             dictionaries[tag].add(keys[code])

@@ -99,7 +99,8 @@ class LoggedColumn:
 
 class Slot(NamedTuple):
     """A number of a dictionary that a datom made which is excised, so that values after it keep their numbers: once
-    `place` of the datoms that are left were read, the dictionary of the tag gets the key, unless it has as many."""
+    `place` of the datoms and columns that are left were read, the dictionary of the tag gets the key, unless it has
+    as many. Of what was in a file `place` is -1: such numbers follow each other, whatever file they were in."""
 
     place: int
     tag: int
@@ -144,12 +145,17 @@ class Logged:
         """The datoms that are not in columns, their values interned."""
         if not self.slots:
             return [Effect(e, a, codes.intern(value), added) for e, a, value, added in self.datoms]
-        effects, filled = [], 0
+        effects, filled = [], len(self.together)
         for place, (e, a, value, added) in enumerate(self.datoms):
             filled = self.fill(codes, filled, place)
             effects.append(Effect(e, a, codes.intern(value), added))
         self.fill(codes, filled, len(self.datoms))
         return effects
+
+    @property
+    def together(self) -> list[Slot]:
+        """Those that are filled with the values of its files."""
+        return [slot for slot in self.slots if slot.place < 0]
 
     def fill(self, codes: Codes, start: int, place: int) -> int:
         """Fills the slots from number `start` on that belong before a place; the number of the next one. Raises

@@ -165,9 +165,11 @@ class Head(DatabaseState):
     def replay(self, t: int, instant: int, logged: Logged) -> None:
         """The next transaction as the log has it."""
         self.apply(logged.effects(self.codes), t, instant, logged.ids.tolist())
-        if logged.columns:
-            intern_together([each for each in logged.columns if isinstance(each, LoggedFile)], self.codes)
-            bulk, filled = list[BulkColumn](), logged.fill(self.codes, 0, len(logged.datoms))
+        together = logged.together
+        if logged.columns or together:
+            files = [each for each in logged.columns if isinstance(each, LoggedFile)]
+            intern_together(files, self.codes, [slot[1:] for slot in together])
+            bulk, filled = list[BulkColumn](), logged.fill(self.codes, len(together), len(logged.datoms))
             for each in logged.columns:
                 bulk.append(BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added))
                 filled = logged.fill(self.codes, filled, len(logged.datoms) + len(bulk))

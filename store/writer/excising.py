@@ -6,15 +6,19 @@ On the writer's thread, once the excision's own datoms were applied.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from adalog.datalog.errors import unavailable
 from adalog.store.excision.placeholders import placeholder
-from adalog.store.excision.redaction import Key, Redaction
+from adalog.store.excision.redaction import Redaction
 from adalog.store.excision.removal import Removal, has_values
 from adalog.store.files.packing import pack
+from adalog.store.files.segment import Segment
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
 from adalog.store.state.head import Head
@@ -33,11 +37,20 @@ class AloneError(Exception):
 @dataclass(frozen=True, eq=False)
 class PlannedExcision:
     """removals: what is left of each attribute of which something goes. replaces: the log's entries as they will
-    be."""
+    be. made, outdated: files that these name and did not name before, and the other way round."""
 
     excision: Excision
     removals: Mapping[int, Removal]
     replaces: Sequence[LogEntry]
+    made: Sequence[Segment]
+    outdated: Sequence[Segment]
+
+    def remove_outdated(self) -> None:
+        """Removes files of imports that the log does not name any more. What is left goes when the folder is opened
+        again."""
+        for each in self.outdated:
+            with suppress(OSError):
+                Path(each.path).unlink(missing_ok=True)
 
 
 def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
@@ -60,7 +73,17 @@ def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
         for code in unused.tolist()
     }
     excision = replace(excision, renamed=renamed, count=sum(each.count for each in removals.values()))
-    return PlannedExcision(excision, removals, redaction.replaced(renamed))
+    try:
+        replaced = list(redaction.replaced(renamed, log.files_folder))
+    except OSError as error:
+        raise unavailable(f"nothing was excised: a file of an import could not be written ({error})") from error
+    return PlannedExcision(
+        excision,
+        removals,
+        [each.entry for each in replaced],
+        [file for each in replaced for file in each.made],
+        [file for each in replaced for file in each.outdated],
+    )
 
 
 def _times(log: Log, excision: Excision, removals: Mapping[int, Removal], *, everything: bool) -> Sequence[int]:
@@ -77,13 +100,11 @@ def _times(log: Log, excision: Excision, removals: Mapping[int, Removal], *, eve
 
 def _unused(head: Head, removals: Mapping[int, Removal], redaction: Redaction) -> Int64s:
     """The codes of values that went and that nothing has any more."""
-    codes = {head.codes.lookup_key(*key) for key in redaction.gone - redaction.used}
-    found = np.array(sorted(code for code in codes if code is not None), np.int64)
+    gone = redaction.gone.difference(redaction.used)
     for removal in removals.values():
-        values = removal.values
-        found = np.union1d(found, values[np.isin(layout.tags_of(values), layout.DICTIONARY_TAGS)])
-    kept = _codes(head, redaction.used)
-    found = found[~np.isin(found, kept)]
+        gone.update(set(removal.values.tolist()) - redaction.used)
+    found = np.array(sorted(gone), np.int64)
+    found = found[np.isin(layout.tags_of(found), layout.DICTIONARY_TAGS)]
     for id_, live in head.data.items():
         attribute = head.schema.get(id_)
         if not len(found) or (attribute is not None and attribute.is_ref):
@@ -91,8 +112,3 @@ def _unused(head: Head, removals: Mapping[int, Removal], redaction: Redaction) -
         left = removals.get(id_)
         found = found[~has_values(live if left is None else left.relation, found)]
     return found
-
-
-def _codes(head: Head, keys: set[Key]) -> Int64s:
-    codes = (head.codes.lookup_key(*key) for key in keys)
-    return np.array([code for code in codes if code is not None], np.int64)

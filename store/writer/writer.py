@@ -303,6 +303,7 @@ class Writer:
         if group.excision is not None:
             self._head.settle()
             self._head.excise(group.excision.excision, group.excision.removals)
+            group.excision.remove_outdated()
         self.show(group.reports)
         group.answer()
 
@@ -466,6 +467,8 @@ class Writer:
             plan = planned(head, self._log, scopes)
             logged = Logged.of(resolved.effects, {}, head.codes)
             payload = replace(logged, excision=plan.excision).encoded()
+            if plan.made and self._log.keep is not None:
+                self._log.keep(plan.made)
         except BaseException:
             head.rolled_back(mark)
             raise

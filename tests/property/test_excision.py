@@ -11,14 +11,16 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
-from adalog.executor.live.hub.hub import Hub
 from adalog.store.database import Database
 from tests.live.following import Reader, hub_over
+from tests.pipeline.pipeline_in_process import imported
+from tests.postgres_servers import PostgresServer
 from tests.property.excised_model import ExcisedModel, shown, state
 from tests.property.model import examples
 
@@ -34,6 +36,16 @@ SCHEMA = """[
   {:db/ident :part :db/valueType :db.type/ref :db/cardinality :db.cardinality/many :db/isComponent true}
 ]"""
 ATTRIBUTES = (":s", ":many", ":n", ":x", ":dec", ":lately", ":ref", ":part")
+MAPPING = {
+    "sources": {
+        "people": {
+            "path": "people.parquet",
+            "entity": {"attribute": "key", "column": "id"},
+            "delete": {"when": {"column": "op", "equals": "D"}},
+            "attributes": {"s": "s", "many": {"column": "many", "split": ","}, "x": "x", "lately": "lately"},
+        }
+    }
+}
 QUERIES = (
     "[:find ?e ?v :where [?e :s ?v]]",
     "[:find ?v :where [?e :many ?v]]",
@@ -107,48 +119,61 @@ class Subscriber(Reader):
 
 
 class World:
-    """A database in a folder, a follower on the same log, and subscribers."""
+    """A database in a folder or on a server, a follower on the same log, and subscribers of both."""
 
-    def __init__(self, rng: Random, folder: Path, undo: ExitStack) -> None:
-        self.rng, self.folder, self.undo = rng, folder, undo
+    def __init__(self, rng: Random, folder: Path, undo: ExitStack, address: str | None = None) -> None:
+        self.rng, self.folder, self.undo, self.address = rng, folder, undo, address
         self.model = ExcisedModel((":ref", ":part"), (":part",), (":lately",))
         self.kept: Path | None = None
-        self.shared = rng.random() < 0.5
+        self.has_follower = address is not None or rng.random() < 0.5
         self.open()
         self.learn(self.database.transact(SCHEMA))
 
     def open(self) -> None:
-        self.database = Database.open(str(self.folder), shared=self.shared)
-        self.follower = Database.open(str(self.folder), shared=True, follow_seconds=0.05) if self.shared else None
         self.living = ExitStack()
-        self.hub: Hub = self.living.enter_context(hub_over(self.database))
-        self.readers = [Subscriber(self.database, self.hub.pool, text) for text in self.rng.sample(QUERIES, 2)]
+        self.database = self.opened()
+        self.subscribers = [self.subscriber(self.database, text) for text in self.rng.sample(QUERIES, 2)]
+        self.follower: Database | None = None
+        if self.has_follower:
+            self.follower = self.opened(follow_seconds=0.05)
+            if self.rng.random() < 0.5 and self.follower._following is not None:
+                # It reads what it missed when it is asked to, long after it happened.
+                self.follower._following.close()
+            self.subscribers.append(self.subscriber(self.follower, self.rng.choice(QUERIES)))
         self.follow()
 
+    def opened(self, **options: Any) -> Database:
+        if self.address is None:
+            return self.living.enter_context(Database.open(str(self.folder), shared=self.has_follower, **options))
+        number = len(list(self.folder.parent.iterdir()))
+        copy, place = (str(self.folder.parent / name) for name in (f"copy {number}", "place"))
+        return self.living.enter_context(Database.open(self.address, segments=place, copy=copy, **options))
+
+    def subscriber(self, database: Database, text: str) -> Subscriber:
+        hub = self.living.enter_context(hub_over(database))
+        return Subscriber(database, hub.pool, text)
+
     def close(self) -> None:
-        for reader in self.readers:
-            reader.close()
+        for each in self.subscribers:
+            each.close()
         self.living.close()
-        if self.follower is not None:
-            self.follower.close()
-        self.database.close()
 
     def learn(self, report: Any) -> None:
         self.model.learn(report.datoms)
         self.follow()
 
     def follow(self) -> None:
-        t = self.database.snapshot().t
-        for place, reader in enumerate(self.readers):
+        for place, known in enumerate(self.subscribers):
+            t = known.database.snapshot().t
             try:
-                reader.until(t)
+                known.until(t)
             except AdalogError as error:
                 if error.code is not Code.BACKEND_UNAVAILABLE:
                     raise
-                again = Subscriber(self.database, self.hub.pool, reader.query, resume=reader.resume)
-                again.rows, again.t, again.whole = reader.rows, reader.t, True
+                again = Subscriber(known.database, known.pool, known.query, resume=known.resume)
+                again.rows, again.t, again.whole = known.rows, known.t, True
                 again.until(t)
-                self.readers[place] = again
+                self.subscribers[place] = again
 
     def bulk(self) -> None:
         rng = self.rng
@@ -161,6 +186,27 @@ class World:
             Keyword("n"): (entities, [1] * len(entities)),
         }
         self.learn(self.database.bulk_load("[]", columns))
+
+    def load(self) -> None:
+        """An import, which also retracts the entities of some rows, and replaces values."""
+        rng = self.rng
+        rows = rng.sample(range(1, 9), rng.randint(1, 6))
+        table = pa.table(
+            {
+                "id": [f"name of {number}" for number in rows],
+                "op": [rng.choice(("D", "U", "U", "U")) for _ in rows],
+                "s": [f"secret {rng.randint(1, 9)}" for _ in rows],
+                "many": [f"many {rng.randint(1, 5)},own {number}" for number in rows],
+                "x": [rng.randint(1, 5) + 0.5 for _ in rows],
+                "lately": [rng.choice((None, f"lately {rng.randint(1, 9)}")) for _ in rows],
+            }
+        )
+        t = self.database.snapshot().t
+        with tempfile.TemporaryDirectory() as folder:
+            _, rejected = imported(self.database, Path(folder), MAPPING, {"people": table})
+        assert not rejected
+        for report in self.database.transactions(t + 1, t + 2, 1):
+            self.learn(report)
 
     def check(self) -> None:
         database, model = self.database, self.model
@@ -177,24 +223,31 @@ class World:
             waiting = self.follower.reached(self.database.snapshot().t)
             if waiting is not None:
                 waiting.result()
+            self.follow()
             assert state(self.follower) == expected
-        with tempfile.TemporaryDirectory() as other:
-            copied = Path(other) / "copy"
-            copied.mkdir()
-            for file in self.folder.glob("log.sqlite*"):
-                shutil.copy(file, copied)
-            with Database.open(str(copied)) as database:
+        if self.address is not None:
+            with Database.open(self.address, segments=str(self.folder.parent / "place")) as database:
                 assert state(database) == expected
-        if self.kept is not None:
+            return
+        for before in (None, self.kept):
             with tempfile.TemporaryDirectory() as other:
                 copied = Path(other) / "copy"
-                shutil.copytree(self.kept, copied)
+                if before is None:
+                    copied.mkdir()
+                else:
+                    shutil.copytree(before, copied)
                 for file in copied.glob("log.sqlite*"):
                     file.unlink()
-                for file in self.folder.glob("log.sqlite*"):
-                    shutil.copy(file, copied)
+                shutil.rmtree(copied / "imported", ignore_errors=True)
+                self.copy_log(copied)
                 with Database.open(str(copied)) as database:
                     assert state(database) == expected
+
+    def copy_log(self, to: Path) -> None:
+        for file in self.folder.glob("log.sqlite*"):
+            shutil.copy(file, to)
+        if (self.folder / "imported").exists():
+            shutil.copytree(self.folder / "imported", to / "imported")
 
     def step(self) -> None:
         rng = self.rng
@@ -204,13 +257,15 @@ class World:
                 self.learn(self.database.transact(transaction(rng)))
         elif kind < 0.58:
             self.bulk()
-        elif kind < 0.68:
+        elif kind < 0.64:
+            self.load()
+        elif kind < 0.7:
             self.database.compact()
-        elif kind < 0.74 and self.kept is None and (self.folder / "checkpoint.json").exists():
+        elif kind < 0.76 and self.kept is None and (self.folder / "checkpoint.json").exists():
             self.kept = Path(self.undo.enter_context(tempfile.TemporaryDirectory())) / "kept"
             with self.database.compactor.paused():
                 shutil.copytree(self.folder, self.kept, ignore=shutil.ignore_patterns("lock*", "*.sock", "peers"))
-        elif kind < 0.8:
+        elif kind < 0.82:
             self.close()
             self.open()
         else:
@@ -220,16 +275,27 @@ class World:
             self.check()
 
 
-@settings(max_examples=examples(60))
+def run(world: World) -> None:
+    try:
+        for _ in range(world.rng.randint(5, 25)):
+            world.step()
+        world.check()
+        world.check_others()
+    finally:
+        world.close()
+
+
+@settings(max_examples=examples(40))
 @given(st.integers(0, 2**48))
 def test_a_database_is_as_though_what_was_excised_had_never_been(seed):
     with ExitStack() as undo:
         folder = Path(undo.enter_context(tempfile.TemporaryDirectory())) / "data"
-        world = World(Random(seed), folder, undo)
-        try:
-            for _ in range(world.rng.randint(5, 25)):
-                world.step()
-            world.check()
-            world.check_others()
-        finally:
-            world.close()
+        run(World(Random(seed), folder, undo))
+
+
+@settings(max_examples=examples(8))
+@given(st.integers(0, 2**48))
+def test_so_are_all_gateways_on_one_server(postgres: PostgresServer, seed: int) -> None:
+    with ExitStack() as undo:
+        folder = Path(undo.enter_context(tempfile.TemporaryDirectory())) / "data"
+        run(World(Random(seed), folder, undo, postgres.new_database()))

@@ -585,10 +585,10 @@ class Database:
     def _take_over_mapped(self, others: MappedCheckpoint) -> None:
         def take_over() -> None:
             head = self._head
-            if others.excised > head.excised:
+            if others.t > head.t:
                 self.writer.take_missed()
-            if others.excised != head.excised:
-                # It was made before an excision.
+            if others.t > head.t or others.excised != head.excised:
+                # What it has of the future would be applied again; or it was made before an excision.
                 return
             head.codes.durable.take_over(others.blocks)
             # What was folded or loaded here meanwhile has more than another's earlier fold.

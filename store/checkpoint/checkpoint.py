@@ -169,11 +169,13 @@ def _counters_from_json(counters: list[int], others: list[tuple[int, int]] | Non
 
 @dataclass(frozen=True, eq=False)
 class MappedCheckpoint:
-    """A checkpoint's relations by attribute and blocks by tag, mapped from its files."""
+    """A checkpoint's relations by attribute and blocks by tag, mapped from its files. t, excised: its transaction,
+    and the last excision before."""
 
     relations: Mapping[int, Relation]
     blocks: Mapping[int, tuple[Block, ...]]
-    excised: int = 0
+    t: int
+    excised: int
 
 
 def mapped(
@@ -187,7 +189,7 @@ def mapped(
         tag: tuple(block_of(arrays[segment], tag, start, segment) for start, segment in own)
         for tag, own in checkpoint.blocks.items()
     }
-    return MappedCheckpoint(relations, blocks, checkpoint.counters.excised)
+    return MappedCheckpoint(relations, blocks, checkpoint.counters.t, checkpoint.counters.excised)
 
 
 def restored(checkpoint: Checkpoint, secret: bytes | None, trusts: Trust = lambda _: False) -> Head:

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.datalog.values import Keyword
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
@@ -261,3 +263,24 @@ def test_streams_retract_it_and_tokens_from_before_start_over(tmp_path: Path) ->
         going_on.until(later)
         assert going_on.kinds() == ["DELTA"]
         going_on.close()
+
+
+def test_a_checkpoint_of_what_a_process_has_not_read_yet_is_not_applied_twice(tmp_path: Path) -> None:
+    with (
+        Database.open(str(tmp_path), shared=True) as first,
+        Database.open(str(tmp_path), shared=True) as second,
+    ):
+        assert second._following is not None
+        first.transact(SCHEMA)
+        second.compactor.follow()
+        second._following.close()
+        first.bulk_load("[]", {Keyword("name"): (np.array([1, 2]), ["a", "b"])})
+        second.writer.look().result()
+        first.transact('[{:db/id 1 :name "c"} [:db/retract 2 :name "b"]]')
+        first.compact()
+        second.compactor.follow()
+        second.writer.look().result()
+        assert state(second) == state(first)
+        assert [own.count for own in map(first.snapshot().statistics, first.snapshot().attributes())] == [
+            own.count for own in map(second.snapshot().statistics, second.snapshot().attributes())
+        ]

@@ -88,24 +88,30 @@ class Redaction:
         a = column.attribute
         if not any(scope.has(a) for scope in self.excision.scopes):
             return None
-        e, v, added = column.entities(), column.codes(self.codes), column.assertions()
-        gone = self.excision.takes(a, e, v, np.full(len(e), t, np.int64), is_ref=self._is_ref(a))
-        if not self._takes_all:
-            gone = self._with_retractions(a, e, v, added, np.zeros(len(e), np.bool_) if gone is None else gone)
-        if gone is None or not gone.any():
+        is_ref, e = self._is_ref(a), column.entities()
+        v = column.refs() if is_ref else e
+        # Whenever they were asserted.
+        within = self.excision.takes(a, e, v, np.zeros(len(e), np.int64), is_ref=is_ref)
+        if within is None:
             return None
-        self.gone.update(np.unique(v[gone]).tolist())
-        return gone
-
-    def _with_retractions(self, a: int, e: Int64s, v: Int64s, added: Bools, early: Bools) -> Bools:
-        gone = early & added
-        for place in np.flatnonzero(~added).tolist():
-            pair = (int(e[place]), a, int(v[place]))
-            if pair in self._open:
+        rows = np.flatnonzero(within)
+        codes = column.known_codes(self.codes, rows)
+        if self._takes_all:
+            self.gone.update(codes)
+            return within
+        early = self.excision.takes(a, e[rows], v[rows], np.full(len(rows), t, np.int64), is_ref=is_ref)
+        gone, added = np.zeros(len(e), np.bool_), column.assertions()[rows].tolist()
+        for number, (place, code) in enumerate(zip(rows.tolist(), codes, strict=True)):
+            pair = (int(e[place]), a, code)
+            if not added[number]:
+                gone[place] = pair in self._open
                 self._open.discard(pair)
+            elif early is not None and early[number]:
                 gone[place] = True
-        self._open.update((entity, a, value) for entity, value in zip(*_pairs(e, v, early & added), strict=True))
-        return gone
+                self._open.add(pair)
+            if gone[place]:
+                self.gone.add(code)
+        return gone if gone.any() else None
 
     def _keep(self, logged: Logged, datoms: Sequence[bool], columns: Sequence[Bools | None]) -> None:
         for (_, a, value, _), goes in zip(logged.datoms, datoms, strict=True):
@@ -154,10 +160,6 @@ class ReplacedEntry:
 
 def _files(columns: Iterable[LoggedColumn | LoggedFile]) -> set[Segment]:
     return {each.segment for each in columns if isinstance(each, LoggedFile)}
-
-
-def _pairs(e: Int64s, v: Int64s, which: Bools) -> tuple[list[int], list[int]]:
-    return e[which].tolist(), v[which].tolist()
 
 
 def _among(id_: Any, entities: Int64s) -> bool:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from adalog.store.log.entry import LogEntry
-from adalog.store.log.imported import LoggedFile, write_logged
+from adalog.store.log.imported import LoggedFile
 from adalog.store.log.payload import Logged, LoggedColumn, Slot
 from adalog.store.snapshot.free_ids import ids_in, ids_in_columns
 from adalog.store.values import layout
-from adalog.store.values.arrays import Bools, Int64s
+from adalog.store.values.arrays import Bools
 from adalog.store.values.changes import BulkColumn, Effect
 from adalog.store.values.codes import Codes
 from adalog.store.values.schema import Schema
@@ -79,32 +79,29 @@ class Rewriting:
     def _columns(self, row: RedactedRow, made: _Left) -> list[BulkColumn]:
         """Rewrites the columns; what goes of them."""
         went, before = list[BulkColumn](), len(row.logged.datoms)
+        made.keep_slots(before)
+        made.is_after_datoms = True
         for number, (column, gone) in enumerate(zip(row.logged.columns, row.columns, strict=True)):
-            made.keep_slots(before + number)
+            made.keep_slots(before + 1 + number)
             if gone is None:
                 made.columns.append(column)
                 continue
-            e, v = column.entities(), column.codes(self.codes)
-            went.append(BulkColumn(column.attribute, e[gone], v[gone]))
-            if isinstance(column, LoggedFile):
-                self._fill(made, np.unique(v[gone]).tolist(), together=True)
-                if not gone.all():
-                    made.columns.append(self._file(row.entry.t, column, (e, v, column.assertions()), ~gone))
-                continue
-            # By their first appearance: so they got their numbers.
-            first = np.sort(np.unique(v, return_index=True)[1])
-            self._fill(made, v[first].tolist())
+            rows = np.flatnonzero(gone)
+            codes = column.known_codes(self.codes, rows)
+            went.append(BulkColumn(column.attribute, column.entities()[rows], np.array(codes, np.int64)))
+            is_file = isinstance(column, LoggedFile)
+            self._fill(made, sorted(set(codes)), together=is_file)
             if not gone.all():
-                made.columns.append(LoggedColumn.of(column.attribute, e[~gone], v[~gone], self.codes))
-        made.keep_slots(before + len(row.logged.columns) + 1)
-        # Numbers of an import follow each other whatever file they are in.
-        made.slots.sort(key=lambda slot: slot[:3] if slot.place < 0 else (0, 0, 0))
+                made.columns.append(self._without(row.entry.t, column, gone))
+        made.keep_slots(before + 1 + len(row.logged.columns))
+        made.slots.sort(key=lambda slot: slot.place)
         return went
 
-    def _file(self, t: int, column: LoggedFile, events: tuple[Int64s, Int64s, Bools], left: Bools) -> LoggedFile:
+    def _without(self, t: int, column: LoggedColumn | LoggedFile, gone: Bools) -> LoggedColumn | LoggedFile:
+        if isinstance(column, LoggedColumn):
+            return column.without(gone)
         assert self.folder is not None, "only the log of a folder names files"
-        e, v, added = events
-        return write_logged(self.folder, column.attribute, t, (e[left], v[left], added[left]), self.codes)
+        return column.without(gone, self.folder, t)
 
     def _fill(self, made: _Left, values: Sequence[int], *, together: bool = False) -> None:
         """Slots for the codes among these that have a number in a dictionary."""
@@ -122,6 +119,7 @@ class _Left:
     datoms: list[tuple[int, int, Any, bool]] = field(default_factory=list)
     columns: list[LoggedColumn | LoggedFile] = field(default_factory=list)
     slots: list[Slot] = field(default_factory=list)
+    is_after_datoms: bool = False
     _seen: set[tuple[int, int]] = field(default_factory=set)
     _kept: int = 0
 
@@ -129,7 +127,10 @@ class _Left:
         """A slot after what there is so far."""
         if (tag, number) not in self._seen:
             self._seen.add((tag, number))
-            place = -1 if together else len(self.datoms) + len(self.columns)
+            place = len(self.datoms)
+            if self.is_after_datoms:
+                place += 1 + len(self.columns)
+            place = -1 if together else place
             self.slots.append(Slot(place, tag, number, self.renamed.get((tag, number), key)))
 
     def keep_slots(self, until: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from adalog.store.files.narrow import column_of, length_of, narrowed
 from adalog.store.files.segment import NARROW, DamagedSegment, Segment, open_segment, write_segment
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
-from adalog.store.values.arrays import Bools, Int64s
+from adalog.store.values.arrays import Bools, Int64s, RowColumn
 from adalog.store.values.codes import Codes
 from adalog.store.values.keys import inline_value, value_of_key
 
@@ -95,6 +96,32 @@ class LoggedFile:
         at = np.minimum(known.searchsorted(v), len(known) - 1)
         return np.where(known[at] == v, np.array(numbers, np.int64)[at], v)
 
+    def refs(self) -> Int64s:
+        """The values of refs, without a look at a dictionary."""
+        return column_of(self._arrays, "v")
+
+    def known_codes(self, codes: Codes, which: RowColumn) -> list[int]:
+        """The codes of some rows' values, which have some. Costs these alone."""
+        some, where = np.unique(column_of(self._arrays, "v")[which], return_inverse=True)
+        tags = layout.tags_of(some)
+        places = np.flatnonzero(np.isin(tags, layout.DICTIONARY_TAGS))
+        keys = self._keys().take(pa.array(self._known.searchsorted(some[places])))
+        for place, key in zip(places.tolist(), keys.to_pylist(), strict=True):
+            found = codes.lookup_key(int(tags[place]), key)
+            assert found is not None, "a value of the database"
+            some[place] = found
+        listed: list[int] = some[where].tolist()
+        return listed
+
+    def without(self, gone: Bools, folder: Path, t: int) -> LoggedFile:
+        """Without some of its rows, in a new file. Raises OSError."""
+        left = ~gone
+        v = column_of(self._arrays, "v")[left]
+        known = _dictionary_codes(v)
+        keys = self._keys().take(pa.array(self._known.searchsorted(known))).cast(pa.large_binary())
+        events = self.entities()[left], v, self.assertions()[left]
+        return _written(folder, f"{_STEM}-{self.attribute}-{t}-0", self.attribute, events, known, [keys])
+
     def keys_from(self, lengths: Mapping[int, int]) -> Iterator[tuple[int, dict[int, bytes]]]:
         """By tag, the keys with numbers from the given ones on, by their codes."""
         known = self._known
@@ -153,19 +180,34 @@ def write_logged(
 ) -> LoggedFile:
     """A file of (entities, value codes, which are asserted), sorted by entity and value. part: its number, of
     several."""
-    e, v, added = events
-    known = _dictionary_codes(v)
-    offsets, heap = np.zeros(len(known) + 1, np.int64), []
+    known = _dictionary_codes(events[1])
     # Sorted codes: those of one tag follow each other.
     tags = layout.tags_of(known)
-    for tag in np.unique(tags).tolist():
-        own = np.flatnonzero(tags == tag)
-        keys = codes.dictionaries()[tag].gather(known[own] & _PAYLOAD)
-        lengths = np.diff(np.frombuffer(keys.buffers()[1], np.int64)[keys.offset : keys.offset + len(keys) + 1])
-        offsets[own + 1] = lengths
-        heap.append((int(own[0]), keys))
-    np.cumsum(offsets, out=offsets)
-    parts = [_heap_of(keys) for _, keys in sorted(heap, key=lambda part: part[0])]
+    starts = np.flatnonzero(np.append(True, tags[1:] != tags[:-1])[: len(tags)]).tolist()
+    parts = [known[start:stop] for start, stop in pairwise([*starts, len(known)])]
+    keys = [codes.dictionaries()[int(layout.tags_of(own)[0])].gather(own & _PAYLOAD) for own in parts]
+    return _written(folder, f"{_STEM}-{attribute}-{t}-{part}", attribute, events, known, keys)
+
+
+def _written(
+    folder: Path,
+    stem: str,
+    attribute: int,
+    events: tuple[Int64s, Int64s, Bools],
+    known: Int64s,
+    keys: Sequence[pa.LargeBinaryArray],
+) -> LoggedFile:
+    """known: the distinct codes with keys, in order; keys: theirs, in some arrays."""
+    e, v, added = events
+    offsets = np.zeros(len(known) + 1, np.int64)
+    lengths = [
+        np.diff(np.frombuffer(each.buffers()[1], np.int64)[each.offset : each.offset + len(each) + 1])
+        for each in keys
+        if len(each)
+    ]
+    if lengths:
+        np.cumsum(np.concatenate(lengths), out=offsets[1:])
+    parts = [_heap_of(each) for each in keys if len(each)]
     whole = np.concatenate(parts) if parts else np.empty(0, np.uint8)
     has_codes = len(known) > 0
     arrays = {
@@ -176,7 +218,7 @@ def write_logged(
         "offsets": offsets.astype(np.int32) if len(whole) <= _MOST_SHORT else offsets,
         "heap": whole,
     }
-    segment = write_segment(folder, f"{_STEM}-{attribute}-{t}-{part}", arrays, NARROW)
+    segment = write_segment(folder, stem, arrays, NARROW)
     return LoggedFile(attribute, segment, len(e))
 
 

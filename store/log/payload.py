@@ -18,7 +18,7 @@ from adalog.store.files.packing import pack, unpack
 from adalog.store.files.segment import Segment
 from adalog.store.log.imported import LoggedFile
 from adalog.store.values import bootstrap, layout
-from adalog.store.values.arrays import Bools, Int64s
+from adalog.store.values.arrays import Bools, Int64s, RowColumn
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Excision
 from adalog.store.values.codes import Codes
@@ -71,11 +71,7 @@ class LoggedColumn:
         if tags <= {0}:
             return LoggedColumn(attribute, e, "long", v.astype("<i8").tobytes())
         if len(tags) == 1 and tags <= _ARROW_TAGS:
-            batch = pa.record_batch([codes.to_arrow(v)], names=["v"])
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as stream:
-                stream.write_batch(batch)
-            return LoggedColumn(attribute, e, "arrow", sink.getvalue().to_pybytes())
+            return LoggedColumn(attribute, e, "arrow", _ipc(codes.to_arrow(v)))
         return LoggedColumn(attribute, e, "values", codes.decode_many(v))
 
     def codes(self, codes: Codes) -> Int64s:
@@ -85,6 +81,42 @@ class LoggedColumn:
         if self.kind == "arrow":
             return codes.intern_arrow(self._arrow())
         return np.array([codes.intern(value) for value in self.data], np.int64)
+
+    def codes_among(self, codes: Codes, slots: Slots) -> Int64s:
+        """The same, with values among them that are excised."""
+        if self.kind == "long":
+            return np.frombuffer(self.data, "<i8")
+        made = []
+        for value in self.values():
+            slots.fill(codes)
+            made.append(codes.intern(value))
+        return np.array(made, np.int64)
+
+    def refs(self) -> Int64s:
+        """The values of refs, without a look at a dictionary."""
+        assert self.kind == "long", "refs are entities"
+        return np.frombuffer(self.data, "<i8")
+
+    def known_codes(self, codes: Codes, which: RowColumn) -> list[int]:
+        """The codes of some rows' values, which have some. Costs these alone."""
+        if self.kind == "long":
+            listed: list[int] = np.frombuffer(self.data, "<i8")[which].tolist()
+            return listed
+        some = self._arrow().take(pa.array(which)).to_pylist() if self.kind == "arrow" else self._some(which)
+        found = [codes.lookup(value) for value in some]
+        return [code for code in found if code is not None]
+
+    def _some(self, which: RowColumn) -> list[Any]:
+        return [self.data[place] for place in which.tolist()]
+
+    def without(self, gone: Bools) -> LoggedColumn:
+        """Without some of its rows, and of the same kind."""
+        left = np.flatnonzero(~gone)
+        if self.kind == "long":
+            data: Any = np.frombuffer(self.data, "<i8")[left].tobytes()
+        else:
+            data = _ipc(self._arrow().take(pa.array(left))) if self.kind == "arrow" else self._some(left)
+        return LoggedColumn(self.attribute, self.e[left], self.kind, data)
 
     def values(self, start: int = 0, stop: int | None = None) -> list[Any]:
         """The values, from number `start` up to `stop`."""
@@ -97,15 +129,58 @@ class LoggedColumn:
         return pa.ipc.open_stream(self.data).read_all().column(0).combine_chunks()
 
 
+def _ipc(values: pa.Array) -> bytes:
+    batch = pa.record_batch([values], names=["v"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
 class Slot(NamedTuple):
-    """A number of a dictionary that a datom made which is excised, so that values after it keep their numbers: once
-    `place` of the datoms and columns that are left were read, the dictionary of the tag gets the key, unless it has
-    as many. Of what was in a file `place` is -1: such numbers follow each other, whatever file they were in."""
+    """A number of a dictionary that a datom made which is excised, so that values after it keep their numbers: the
+    dictionary of the tag gets the key once it has all numbers before, unless it has this one. Up to `place`, that
+    many of the datoms that are left were read; the columns that are left follow, each with one more, then the end.
+    Of what was in a file `place` is -1: such numbers follow each other, whatever file they were in."""
 
     place: int
     tag: int
     number: int
     key: bytes
+
+
+class Slots:
+    """Some slots to be filled, as soon as each can be."""
+
+    def __init__(self, slots: Iterable[Slot]) -> None:
+        self._left: dict[int, list[Slot]] = {}
+        for slot in sorted(slots, key=lambda slot: slot.number, reverse=True):
+            self._left.setdefault(slot.tag, []).append(slot)
+
+    def fill(self, codes: Codes) -> None:
+        """Fills those whose turn it is."""
+        for tag, left in self._left.items():
+            dictionary = codes.dictionaries()[tag]
+            while left and left[-1].number <= len(dictionary):
+                slot = left.pop()
+                if slot.number == len(dictionary) and dictionary.add(slot.key) != slot.number:
+                    raise _damaged(slot, len(dictionary))
+
+    def close(self, codes: Codes) -> None:
+        """Fills all that are left. Raises INTERNAL where values before them are missing."""
+        self.fill(codes)
+        for tag, left in self._left.items():
+            if left:
+                raise _damaged(left[-1], len(codes.dictionaries()[tag]))
+
+
+def _damaged(slot: Slot, length: int) -> AdalogError:
+    return AdalogError(
+        Code.INTERNAL,
+        f"the log is damaged: an excised transaction has value {slot.number} of its kind where {length} are known. "
+        "Nothing was changed; restore the data folder from a backup",
+    )
 
 
 _NO_IDS: Final = np.empty(0, np.int64)
@@ -145,11 +220,12 @@ class Logged:
         """The datoms that are not in columns, their values interned."""
         if not self.slots:
             return [Effect(e, a, codes.intern(value), added) for e, a, value, added in self.datoms]
-        effects, filled = [], len(self.together)
-        for place, (e, a, value, added) in enumerate(self.datoms):
-            filled = self.fill(codes, filled, place)
+        slots = self.slots_at(range(len(self.datoms) + 1))
+        effects = []
+        for e, a, value, added in self.datoms:
+            slots.fill(codes)
             effects.append(Effect(e, a, codes.intern(value), added))
-        self.fill(codes, filled, len(self.datoms))
+        slots.close(codes)
         return effects
 
     @property
@@ -157,21 +233,9 @@ class Logged:
         """Those that are filled with the values of its files."""
         return [slot for slot in self.slots if slot.place < 0]
 
-    def fill(self, codes: Codes, start: int, place: int) -> int:
-        """Fills the slots from number `start` on that belong before a place; the number of the next one. Raises
-        INTERNAL where values before them are missing."""
-        dictionaries, slots = codes.dictionaries(), self.slots
-        while start < len(slots) and slots[start].place <= place:
-            _, tag, number, key = slots[start]
-            length = len(dictionaries[tag])
-            if length < number or (length == number and dictionaries[tag].add(key) != number):
-                raise AdalogError(
-                    Code.INTERNAL,
-                    f"the log is damaged: an excised transaction has value {number} of its kind where {length} are "
-                    "known. Nothing was changed; restore the data folder from a backup",
-                )
-            start += 1
-        return start
+    def slots_at(self, places: range) -> Slots:
+        """Those that are filled at some places."""
+        return Slots(slot for slot in self.slots if slot.place in places)
 
     def encoded(self) -> bytes:
         """The bytes for the log. Raises UnicodeEncodeError for text that is not Unicode."""

@@ -165,17 +165,28 @@ class Head(DatabaseState):
     def replay(self, t: int, instant: int, logged: Logged) -> None:
         """The next transaction as the log has it."""
         self.apply(logged.effects(self.codes), t, instant, logged.ids.tolist())
-        together = logged.together
-        if logged.columns or together:
+        if logged.columns or logged.slots:
             files = [each for each in logged.columns if isinstance(each, LoggedFile)]
-            intern_together(files, self.codes, [slot[1:] for slot in together])
-            bulk, filled = list[BulkColumn](), logged.fill(self.codes, len(together), len(logged.datoms))
-            for each in logged.columns:
-                bulk.append(BulkColumn(each.attribute, each.e, each.codes(self.codes), each.added))
-                filled = logged.fill(self.codes, filled, len(logged.datoms) + len(bulk))
+            intern_together(files, self.codes, [slot[1:] for slot in logged.together])
+            bulk = [
+                BulkColumn(each.attribute, each.e, self._column_codes(logged, number), each.added)
+                for number, each in enumerate(logged.columns)
+            ]
+            end = len(logged.datoms) + 1 + len(bulk)
+            logged.slots_at(range(end, end + 1)).close(self.codes)
             self.use(ids_in_columns(bulk, self.schema, self.codes))
             self.replace({column.attribute: self.with_column(column) for column in _one_for_each(bulk)})
         self.settle()
+
+    def _column_codes(self, logged: Logged, number: int) -> Int64s:
+        """The codes of one of an entry's columns, which are interned."""
+        column, place = logged.columns[number], len(logged.datoms) + 1 + number
+        if not logged.slots or isinstance(column, LoggedFile):
+            return column.codes(self.codes)
+        slots = logged.slots_at(range(place, place + 1))
+        codes = column.codes_among(self.codes, slots)
+        slots.close(self.codes)
+        return codes
 
     def settle(self) -> None:
         """What was applied is durable."""

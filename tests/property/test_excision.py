@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
+from adalog.store.values.datom import TxReport
 from tests.live.following import Reader, hub_over
 from tests.pipeline.pipeline_in_process import imported
 from tests.postgres_servers import PostgresServer
@@ -243,6 +244,14 @@ class World:
                 with Database.open(str(copied)) as database:
                     assert state(database) == expected
 
+    def written(self, text: str) -> TxReport:
+        """What a transaction did, by either process, once the first one has it."""
+        report = (self.follower if self.follower and self.rng.random() < 0.3 else self.database).transact(text)
+        waiting = self.database.reached(report.t)
+        if waiting is not None:
+            waiting.result()
+        return report
+
     def copy_log(self, to: Path) -> None:
         for file in self.folder.glob("log.sqlite*"):
             shutil.copy(file, to)
@@ -254,7 +263,7 @@ class World:
         kind = rng.random()
         if kind < 0.5:
             with suppress(AdalogError):
-                self.learn(self.database.transact(transaction(rng)))
+                self.learn(self.written(transaction(rng)))
         elif kind < 0.58:
             self.bulk()
         elif kind < 0.64:
@@ -270,7 +279,7 @@ class World:
             self.open()
         else:
             t = self.database.snapshot().t + 1
-            self.database.transact(f"[{excision(rng, self.model, t)}]")
+            self.written(f"[{excision(rng, self.model, t)}]")
             self.follow()
             self.check()
 

@@ -542,7 +542,8 @@ class Database:
         self._listeners.remove(listener)
 
     def _publish(self, snapshot: Snapshot, reports: Sequence[TxReport]) -> None:
-        is_excised = snapshot.origin.excised != self._snapshot.origin.excised
+        # Codes are made anew by excisions alone.
+        is_excised = snapshot.codes is not self._snapshot.codes
         self._snapshot = snapshot
         if is_excised:
             self._forget()

@@ -14,7 +14,7 @@ def pending(log: LogReader, logged: Logged, excised: int) -> list[Excision]:
     of it: a value that is asserted again, say, would be asserted twice.
     """
     found: list[Excision] = []
-    t = logged.redacted
+    t = logged.excised.redacted
     while t > excised:
         entry = next(log.entries(t, t + 1, 1), None)
         excision = None if entry is None else log.decoded(entry).excision

@@ -12,7 +12,7 @@ import numpy as np
 
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.imported import LoggedFile
-from adalog.store.log.payload import Logged, LoggedColumn, Slot
+from adalog.store.log.payload import ExcisedParts, Logged, LoggedColumn, Slot
 from adalog.store.snapshot.free_ids import ids_in, ids_in_columns
 from adalog.store.values import layout
 from adalog.store.values.arrays import Bools
@@ -64,16 +64,14 @@ class Rewriting:
             effects.append(Effect(e, a, code, added))
             self._fill(made, [code])
         columns = self._columns(row, made)
-        ids = [logged.ids, np.array(sorted(ids_in(effects, self.schema, self.codes)), np.int64)]
+        ids = [logged.excised.ids, np.array(sorted(ids_in(effects, self.schema, self.codes)), np.int64)]
         ids.append(ids_in_columns(columns, self.schema, self.codes))
         return replace(
             logged,
             datoms=made.datoms,
             columns=made.columns,
             tempids={name: id_ for name, id_ in logged.tempids.items() if name not in row.names},
-            redacted=self.t,
-            slots=made.slots,
-            ids=np.unique(np.concatenate(ids)),
+            excised=ExcisedParts(logged.excision, self.t, made.slots, np.unique(np.concatenate(ids))),
         )
 
     def _columns(self, row: RedactedRow, made: _Left) -> list[BulkColumn]:

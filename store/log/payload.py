@@ -183,25 +183,38 @@ def _damaged(slot: Slot, length: int) -> AdalogError:
     )
 
 
-_NO_IDS: Final = np.empty(0, np.int64)
+@dataclass(frozen=True, eq=False)
+class ExcisedParts:
+    """What an excision says, or has left of a transaction. excision: that the transaction is one. redacted: the
+    last excision that took something of it, 0 for none; slots, ids: what that left, in order of place; ids of
+    entities that no others may get."""
+
+    excision: Excision | None = None
+    redacted: int = 0
+    slots: Sequence[Slot] = ()
+    ids: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+_WHOLE: Final = ExcisedParts()
 
 
 @dataclass(frozen=True, eq=False)
 class Logged:
     """A transaction's datoms (entity, attribute entity, value, added), its columns, some of them in files, and the
-    tempids to report.
-
-    excision: that it is one. redacted: the last excision that took something of it, 0 for none; slots, ids: what
-    that left, in order of place; ids of entities that no others may get.
-    """
+    tempids to report."""
 
     datoms: Sequence[tuple[int, int, Any, bool]]
     tempids: Mapping[str, int]
     columns: Sequence[LoggedColumn | LoggedFile] = ()
-    excision: Excision | None = None
-    redacted: int = 0
-    slots: Sequence[Slot] = ()
-    ids: Int64s = field(default_factory=lambda: _NO_IDS)
+    excised: ExcisedParts = _WHOLE
+
+    @property
+    def excision(self) -> Excision | None:
+        return self.excised.excision
+
+    @property
+    def slots(self) -> Sequence[Slot]:
+        return self.excised.slots
 
     @property
     def count(self) -> int:
@@ -252,7 +265,7 @@ class Logged:
             body["files"] = [
                 [each.attribute, each.segment.file, each.segment.checksum, each.count] for each in files
             ]
-        if self.excision is not None or self.redacted:
+        if self.excised is not _WHOLE:
             return self._excised(body)
         data = pack(body)
         is_later = not bootstrap.BARRING.isdisjoint(map(itemgetter(0), self.datoms))
@@ -262,14 +275,15 @@ class Logged:
         return (_LATER if is_later else _ZSTD) + struct.pack("<Q", len(data)) + compressed
 
     def _excised(self, body: dict[str, Any]) -> bytes:
-        if self.excision is not None:
-            body["excision"] = self.excision.packed()
-        if self.redacted:
-            body["redacted"] = self.redacted
-        if self.slots:
-            body["slots"] = [item for slot in self.slots for item in slot]
-        if len(self.ids):
-            body["ids"] = self.ids.astype("<i8").tobytes()
+        parts = self.excised
+        if parts.excision is not None:
+            body["excision"] = parts.excision.packed()
+        if parts.redacted:
+            body["redacted"] = parts.redacted
+        if parts.slots:
+            body["slots"] = [item for slot in parts.slots for item in slot]
+        if len(parts.ids):
+            body["ids"] = parts.ids.astype("<i8").tobytes()
         data = pack(body)
         is_long = len(data) >= _COMPRESS_FROM
         stored: bytes = pa.compress(data, codec="zstd", asbytes=True) if is_long else data
@@ -310,12 +324,10 @@ class Logged:
         if data[:1] != _EXCISED:
             return Logged(datoms, body.get("tempids", {}), columns)
         said, slots = body.get("excision"), body.get("slots", ())
-        return Logged(
-            datoms,
-            body.get("tempids", {}),
-            columns,
+        parts = ExcisedParts(
             None if said is None else Excision.unpacked(said),
             body.get("redacted", 0),
             [Slot(*each) for each in zip(slots[::4], slots[1::4], slots[2::4], slots[3::4], strict=True)],
             np.frombuffer(body.get("ids", b""), "<i8"),
         )
+        return Logged(datoms, body.get("tempids", {}), columns, parts)

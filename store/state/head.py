@@ -164,7 +164,7 @@ class Head(DatabaseState):
 
     def replay(self, t: int, instant: int, logged: Logged) -> None:
         """The next transaction as the log has it."""
-        self.apply(logged.effects(self.codes), t, instant, logged.ids.tolist())
+        self.apply(logged.effects(self.codes), t, instant, logged.excised.ids.tolist())
         if logged.columns or logged.slots:
             files = [each for each in logged.columns if isinstance(each, LoggedFile)]
             intern_together(files, self.codes, [slot[1:] for slot in logged.together])

@@ -25,7 +25,7 @@ from adalog.store.excision.pending import pending
 from adalog.store.files.gc_pause import put_off
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
-from adalog.store.log.payload import Logged
+from adalog.store.log.payload import ExcisedParts, Logged
 from adalog.store.log.reader import PAGE
 from adalog.store.log.report import report_of
 from adalog.store.snapshot.snapshot import Snapshot
@@ -466,7 +466,7 @@ class Writer:
             head.apply(resolved.effects, t, resolved.instant)
             plan = planned(head, self._log, scopes)
             logged = Logged.of(resolved.effects, {}, head.codes)
-            payload = replace(logged, excision=plan.excision).encoded()
+            payload = replace(logged, excised=ExcisedParts(plan.excision)).encoded()
             if plan.made and self._log.keep is not None:
                 self._log.keep(plan.made)
         except BaseException:

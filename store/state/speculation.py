@@ -82,6 +82,7 @@ def applied(
         *(t, schema.forgetful, free, next_ident, basis.origin.applied + name, start),
         folded=basis.origin.folded,
         durable=min(basis.origin.durable, basis.t),
+        excised=basis.origin.excised,
     )
     mentions = (
         None if basis.mentions is None else ExtendedAttributeIndex(basis.mentions, {effect.a for effect in effects})

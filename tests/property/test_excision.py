@@ -294,7 +294,7 @@ def run(world: World) -> None:
         world.close()
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(25))
 @given(st.integers(0, 2**48))
 def test_a_database_is_as_though_what_was_excised_had_never_been(seed):
     with ExitStack() as undo:
@@ -302,7 +302,7 @@ def test_a_database_is_as_though_what_was_excised_had_never_been(seed):
         run(World(Random(seed), folder, undo))
 
 
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(6))
 @given(st.integers(0, 2**48))
 def test_so_are_all_gateways_on_one_server(postgres: PostgresServer, seed: int) -> None:
     with ExitStack() as undo:

@@ -135,13 +135,13 @@ def test_later_segments_are_refused_and_not_rebuilt(
 
 def test_later_transactions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
-        later.setattr(payload, "PAYLOAD", Format(0, 3))
-        later.setattr(payload, "_PLAIN", b"\3")
+        later.setattr(payload, "PAYLOAD", Format(0, 4))
+        later.setattr(payload, "_PLAIN", b"\4")
         folder = made(tmp_path / "data")
     (folder / "checkpoint.json").unlink()
     for name, act in acts(folder, tmp_path / "out").items():
         if name != "back up":
-            with pytest.raises(NewerFormat, match="a transaction in the log is of format 3"):
+            with pytest.raises(NewerFormat, match="a transaction in the log is of format 4"):
                 act()
 
 

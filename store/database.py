@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, quoted, unavailable
 from adalog.datalog.values import Keyword
-from adalog.store.checkpoint.adoption import Adoption, PreparedImport, prepared, unfinished
+from adalog.store.checkpoint.adoption import Adoption, PreparedImport, prepared, remove_unnamed, unfinished
 from adalog.store.checkpoint.checkpoint import MappedCheckpoint
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
 from adalog.store.checkpoint.coordination import FoldCoordinator
@@ -119,6 +119,7 @@ class Database:
         self._rechecks = Rechecks(found.unread) if found.unread.left() else None
         self._waiting = BasisWaiters(head.t)
         self.writer = Writer(head, log, setting, self._publish, self.compactor.make_room)
+        self.compactor.forget_with(self._forget_on_disk)
         self._following = LogFollower(log.listen, self.writer.look, follow_seconds) if log.is_shared else None
 
     @staticmethod
@@ -169,6 +170,9 @@ class Database:
             database = Database(found, ground, setting, follow_seconds, siblings)
             database._held = undo.pop_all()
         database.compactor.wrote(found.unsaved)
+        if found.head.excised:
+            # A process may have been killed before nothing was left of it.
+            (database.compactor.begin_clean if ground.is_alone else database.compactor.clean)()
         return database
 
     def source(self) -> LogSource:
@@ -569,7 +573,22 @@ class Database:
                 forget()
             except Exception:
                 _LOGGER.exception("what was kept in memory before an excision may be kept still")
-        self.compactor.want()
+        self.compactor.clean()
+
+    def _forget_on_disk(self) -> bool:
+        """After an excision, once no segment has what it took: the files of imports that it replaced, and the
+        log's."""
+        return self._on_writer(self._forget_imports) and self.log.scrub()
+
+    def _forget_imports(self) -> bool:
+        folder = self._folder
+        if folder is None or not folder.imported.is_dir():
+            return True
+        # No import is between its files and its entry in the log.
+        with self.writer.own_turn():
+            remove_unnamed(folder, self.log)
+            self.compactor.forget_imports()
+        return True
 
     # Folding
 

@@ -211,6 +211,11 @@ def unfinished(folder: Folder) -> Iterator[Path]:
 def remove_unfinished(folder: Folder, log: Log) -> None:
     """Removes what imports left that did not come to their end."""
     shutil.rmtree(folder.importing, ignore_errors=True)
+    remove_unnamed(folder, log)
+
+
+def remove_unnamed(folder: Folder, log: Log) -> None:
+    """Removes the files of imports that the log does not name."""
     if folder.imported.is_dir():
         named = log.files()
         for path in folder.imported.iterdir():

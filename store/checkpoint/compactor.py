@@ -118,6 +118,11 @@ class Compactor:
         self._unread = unread
         # Files that are not named, but were held when they were looked at.
         self._left: list[str] = []
+        # Those of them that were named once, with the ones that are.
+        self._once_named = set(named or ())
+        self._forget: Callable[[], bool] | None = None
+        # Excisions that were heard of, and how many of them have left nothing on disk.
+        self._excisions = self._cleaned = 0
         self._elsewhere: Elsewhere | None = None
         # What one process may take for an attribute that is folded, or imported.
         self.fold_bytes = FOLD_BYTES
@@ -144,16 +149,66 @@ class Compactor:
         """Starts a fold."""
         self._wanted.set()
 
+    def forget_with(self, forget: Callable[[], bool]) -> None:
+        """Sets what else is done after an excision, once no file beside the log has what went: it returns whether
+        nothing is left."""
+        self._forget = forget
+
+    def clean(self) -> None:
+        """Leaves nothing of an excision on disk, as soon as that can be."""
+        self._excisions += 1
+        self._wanted.set()
+
+    @property
+    def _is_unclean(self) -> bool:
+        return self._cleaned < self._excisions
+
+    def begin_clean(self) -> None:
+        """The same at once, as of another process before, while no other has the folder: whatever the checkpoint
+        does not name is of no use."""
+        self._once_named.update(self._left)
+        self.clean()
+        self._clean()
+
+    def _clean(self) -> None:
+        excisions = self._excisions
+        try:
+            if self._is_behind() and (not self.run() or self._is_behind()):
+                return
+            with self._turn:
+                self._sweep(forced=True)
+                self._folding.forget()
+            if self._forget is None or self._forget():
+                self._cleaned = excisions
+        except (OSError, AdalogError) as error:
+            _LOGGER.warning("what was excised is still on disk, until the next attempt: %s", str(error))
+        except Exception:
+            _LOGGER.exception("what was excised is still on disk, until the next attempt")
+
+    def forget_imports(self) -> None:
+        """Removes the files of imports that the log does not name from where gateways share them. In the turn to
+        append."""
+        self._folding.forget_imports(self._log.files)
+
+    def _is_behind(self) -> bool:
+        """Whether the folder's checkpoint is of before an excision."""
+        if self._folder is None:
+            return False
+        checkpoint = Checkpoint.load(self._folder)
+        return checkpoint is None or checkpoint.counters.excised < self._moment().counters.excised
+
     def _run(self) -> None:
         while True:
-            looks_again = self._left or self._folding.has_others
+            looks_again = self._left or self._folding.has_others or self._is_unclean
             wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if looks_again else None)
             self._wanted.clear()
             if self._closed:
                 return
             if self._folding.has_others:
                 self.follow()
-            if wanted:
+            if self._is_unclean:
+                self._clean()
+            elif wanted:
                 self.run()
             else:
                 self.make_room()
@@ -192,7 +247,7 @@ class Compactor:
                     data = self._moment().snapshot.data().values()
                     known = parts_in_files(each.relation for each in data)
                     self._take_over(mapped(checkpoint, self._trusts(), known))
-                    self._named = checkpoint.files()
+                    self._name(checkpoint.files())
             except (OSError, AdalogError) as error:
                 _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
             except Exception:
@@ -217,12 +272,18 @@ class Compactor:
         finally:
             self._turn.release()
 
-    def _sweep(self) -> bool:
+    def _sweep(self, *, forced: bool = False) -> bool:
+        """forced: also files that are held, if a checkpoint has named them: readers keep what they have mapped."""
         if self._folder is None or self._named is None or not self._folding.may_remove():
             return False
         try:
             before = sum(1 for _ in self._folder.segments.iterdir())
             self._left = remove_unheld(self._folder.segments, self._named)
+            self._once_named.intersection_update((*self._left, *self._named))
+            if forced:
+                for name in self._once_named.difference(self._named):
+                    (self._folder.segments / name).unlink(missing_ok=True)
+                self._left = [name for name in self._left if name not in self._once_named]
         except OSError as error:
             _LOGGER.warning("unused files could not be removed: %s", error)
             return False
@@ -235,14 +296,20 @@ class Compactor:
         if self._folding.has_others:
             # Another process may have folded until now.
             checkpoint = Checkpoint.load(self._folder)
-            self._named = () if checkpoint is None else checkpoint.files()
+            self._name(() if checkpoint is None else checkpoint.files())
         return self._folder
+
+    def _name(self, files: Collection[str]) -> None:
+        self._named = files
+        self._once_named.update(files)
 
     def close(self) -> None:
         """Finish, with a last checkpoint where opening again would otherwise take long."""
         self._closed = True
         self._wanted.set()
         self._thread.join()
+        if self._is_unclean:
+            self._clean()
         if self._folder is not None and self._young >= _ENOUGH:
             self.run()
 
@@ -342,7 +409,7 @@ class Compactor:
             raise
         VerifiedFiles(folder.verified).save(checkpoint.segments(), read=False)
         self._folding.saved(checkpoint)
-        self._named = checkpoint.files()
+        self._name(checkpoint.files())
         self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 
 from adalog.datalog.errors import AdalogError
@@ -29,6 +30,12 @@ class FoldCoordinator:
 
     def saved(self, checkpoint: Checkpoint) -> None:
         """The checkpoint is in the folder."""
+
+    def forget(self) -> None:
+        """Removes what is of before the last excision, where processes share it. The folder's checkpoint is later."""
+
+    def forget_imports(self, named: Callable[[], Collection[str]]) -> None:
+        """Removes the files of imports that are not named, where processes share them. In the turn to append."""
 
     def newest(self) -> Checkpoint | None:
         """The folder's checkpoint where another process has made one since this was asked last."""

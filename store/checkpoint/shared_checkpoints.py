@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -107,6 +107,40 @@ class SharedCheckpoints(FoldCoordinator):
                 if name not in named:
                     self._place.remove(f"{folder}/{name}")
                     self._sent.discard(name)
+
+    def forget(self) -> None:
+        """As in `FoldCoordinator`, by the gateway that folds; also where the checkpoint could not be shared then.
+        Raises BACKEND_UNAVAILABLE."""
+        own = Checkpoint.load(self._folder)
+        if self._token is None or own is None:
+            return
+        try:
+            known = self._publication.published()
+            if not any(each.t >= own.counters.t for each in known):
+                self.saved(own)
+                known = self._publication.published()
+            files, outdated, kept = set[str](), set[str](), set[str]()
+            for name in self._place.sizes(CHECKPOINTS):
+                text = self._place.read(f"{CHECKPOINTS}/{name}").decode()
+                found = Checkpoint.parsed(text, self._folder.segments, name)
+                if found.counters.excised < own.counters.excised:
+                    outdated.add(name)
+                    files |= found.files()
+                else:
+                    kept |= found.files()
+            self._publication.withdraw([each for each in known if each.file in outdated])
+            # The checkpoints last, since they name what is to go.
+            for folder, names in ((FILES, files - kept), (CHECKPOINTS, outdated)):
+                for name in sorted(names):
+                    self._place.remove(f"{folder}/{name}")
+                    self._sent.discard(name)
+        except (sa.exc.SQLAlchemyError, ValueError, KeyError) as error:
+            raise unavailable(f"shared checkpoints from before were not removed: {_reason(error)}") from None
+
+    def forget_imports(self, named: Callable[[], Collection[str]]) -> None:
+        there = self._place.sizes(IMPORTED)
+        for name in sorted(set(there).difference(named()) if there else ()):
+            self._place.remove(f"{IMPORTED}/{name}")
 
     def newest(self) -> Checkpoint | None:
         """A checkpoint that another gateway has shared since the last one that was seen here; its files are in the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adalog.store.log.payload import Logged
-from adalog.store.log.reader import LogReader, damaged
+from adalog.store.log.reader import LogReader
 from adalog.store.values.changes import Excision
 
 
@@ -19,7 +19,8 @@ def pending(log: LogReader, logged: Logged, excised: int) -> list[Excision]:
         entry = next(log.entries(t, t + 1, 1), None)
         excision = None if entry is None else log.decoded(entry).excision
         if excision is None:
-            raise damaged("the log", f"transaction {t} is said to be an excision, and is none")
+            # A backup was restored as of before it, and nothing is known from before then.
+            break
         found.append(excision)
         t = excision.previous
     return found[::-1]

@@ -145,7 +145,9 @@ class Redaction:
             if row.takes or any(slot[1:3] in renamed for slot in row.logged.slots):
                 left = rewriting.left(row)
                 before, after = _files(row.logged.columns), _files(left.columns)
-                entry = replaced(replace(row.entry, files=[each.file for each in after]), left.encoded())
+                entry = replaced(
+                    replace(row.entry, files=[each.file for each in after]), left.in_place_of(row.entry)
+                )
                 yield ReplacedEntry(entry, tuple(after - before), tuple(before - after))
 
 

@@ -86,6 +86,27 @@ def sealed_after(previous: int, entry: LogEntry, salt: bytes) -> tuple[bytes, in
     return _WRITTEN + salt, zlib.crc32(_digest(entry.payload, salt), _begun(previous, entry))
 
 
+def record_size(payload: int, seal: int) -> int:
+    """The bytes of a payload and a seal of such lengths in a row of SQLite's, with those that say the lengths."""
+    return payload + _varint(2 * payload + 12) + seal + _varint(2 * seal + 12)
+
+
+def _varint(number: int) -> int:
+    return max(-(-number.bit_length() // 7), 1) if number < 1 << 56 else 9
+
+
+def room_of(entry: LogEntry) -> int:
+    """The length of a payload that can replace that of an entry without its row taking more or less room in SQLite,
+    or one byte less. 0 where that is not known."""
+    if entry.seal is None:
+        return 0
+    seal = len(replaced(entry, b"").seal or b"")
+    size, room = record_size(len(entry.payload), len(entry.seal)), len(entry.payload) + len(entry.seal)
+    while room and record_size(room, seal) > size:
+        room -= 1
+    return room
+
+
 def replaced(entry: LogEntry, payload: bytes) -> LogEntry:
     """The entry with another payload and the same place in the chain. Nothing in it tells what the payload was, but
     for a checksum of 32 bits where an older version wrote the entry."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from adalog.store.log.entry import LogEntry
+from adalog.store.log.entry import LogEntry, record_size
 from adalog.store.log.sqlite import is_read_only
 
 _ROWS: Final = "INSERT INTO transactions (t, instant, payload, checksum, append, seal) VALUES "
@@ -35,6 +35,7 @@ _FORGET: Final = (
     "(SELECT t FROM idempotency_keys WHERE t <= :last_t OR at <= :last_at LIMIT 1000)"
 )
 
+_SIZES: Final = "SELECT length(payload), length(seal) FROM transactions WHERE t = ?"
 _REPLACE: Final = "UPDATE transactions SET payload = :payload, seal = :seal WHERE t = :t"
 # By a digest of what was sent with a key guesses of what is gone could be tested.
 _FORGET_DIGEST: Final = "UPDATE idempotency_keys SET digest = NULL WHERE t = :t"
@@ -86,13 +87,21 @@ class FileAppends:
             driver.executemany(_KEY, keys)
 
     def replace(self, driver: sqlite3.Connection, entries: Sequence[LogEntry]) -> None:
-        """Puts other payloads in the place of those of entries that are there, which is overwritten."""
-        driver.execute("PRAGMA secure_delete = ON")
+        """Puts other payloads in the place of those of entries that are there, which is overwritten. Rows of
+        another size may be moved to other pages, and leave something behind: the log loses its mark then."""
+        if not all(self._fits(driver, each) for each in entries):
+            driver.execute("PRAGMA application_id = 0")
         rows = [{"t": each.t, "payload": each.payload, "seal": each.seal} for each in entries]
         driver.executemany(_REPLACE, rows)
         driver.executemany(_FORGET_DIGEST, rows)
         driver.executemany(_UNNAME, rows)
         driver.executemany(_FILE, [{"name": name, "t": each.t} for each in entries for name in each.files])
+
+    def _fits(self, driver: sqlite3.Connection, entry: LogEntry) -> bool:
+        payload, seal = driver.execute(_SIZES, (entry.t,)).fetchone()
+        assert entry.seal is not None, "of an entry whose payload is replaced"
+        # Rows of older versions have no place for a seal.
+        return seal is not None and record_size(payload, seal) == record_size(len(entry.payload), len(entry.seal))
 
     def commit(self, driver: sqlite3.Connection) -> None:
         driver.commit()

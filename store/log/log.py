@@ -42,6 +42,7 @@ from adalog.store.log.entry import (
 from adalog.store.log.file_appends import FileAppends
 from adalog.store.log.notices import AppendNotices
 from adalog.store.log.reader import END, PAGE, PIECE, LogReader, continued, damaged, entry_of
+from adalog.store.log.scrubbing import scrubbed
 from adalog.store.log.sqlite import opened, opened_to_fill, opened_to_read, refused, wrote_nothing
 
 # Entries that are inserted at once: SQLite bounds a statement's parameters.
@@ -232,6 +233,18 @@ class Log(LogReader):
             connection.commit()
             if not self._in_memory:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def scrub(self) -> bool:
+        """Leaves nothing in the log's files of what was replaced or deleted; False where somebody reads it for too
+        long, and may read it still. Waits for no turn. Raises BACKEND_UNAVAILABLE where the disk refuses."""
+        if self._in_memory:
+            return True
+        try:
+            with self._connection() as connection:
+                return scrubbed(connection)
+        except sa.exc.SQLAlchemyError as error:
+            why = error.__cause__ or error
+            raise unavailable(f"the log still has what was excised: it could not be written ({why})") from error
 
     def close(self) -> None:
         self._appends.close()

@@ -16,6 +16,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.store.files.formats import PAYLOAD, check_format
 from adalog.store.files.packing import pack, unpack
 from adalog.store.files.segment import Segment
+from adalog.store.log.entry import LogEntry, room_of
 from adalog.store.log.imported import LoggedFile
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import Bools, Int64s, RowColumn
@@ -273,6 +274,12 @@ class Logged:
             return _PLAIN + data
         compressed: bytes = pa.compress(data, codec="zstd", asbytes=True)
         return (_LATER if is_later else _ZSTD) + struct.pack("<Q", len(data)) + compressed
+
+    def in_place_of(self, entry: LogEntry) -> bytes:
+        """What an excision has left of an entry, for the log: as long as what was there, where it is shorter."""
+        data = self.encoded()
+        assert data[:1] == _EXCISED, "what an excision has left"
+        return data + bytes(max(room_of(entry) - len(data), 0))
 
     def _excised(self, body: dict[str, Any]) -> bytes:
         parts = self.excised

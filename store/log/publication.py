@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 from uuid import uuid4
 
@@ -106,6 +107,15 @@ class Publication:
             place = sa.tuple_(_COLUMNS.t, _COLUMNS.token)
             connection.execute(sa.delete(CHECKPOINTS).where(place.in_(sa.select(old.c.t, old.c.token))))
         return True
+
+    def withdraw(self, outdated: Sequence[Published]) -> None:
+        """Forgets checkpoints, whose files are to go."""
+        if outdated:
+            place = sa.tuple_(_COLUMNS.t, _COLUMNS.token)
+            with self._transactional.begin() as connection:
+                connection.execute(
+                    sa.delete(CHECKPOINTS).where(place.in_([(each.t, each.token) for each in outdated]))
+                )
 
     def close(self) -> None:
         """Lets the next one have the lease."""

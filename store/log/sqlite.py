@@ -22,6 +22,8 @@ T = TypeVar("T")
 WAIT_SECONDS: Final = 30
 # What SQLite's write-ahead log is called beside its own name while a connection is made.
 KEPT: Final = "-wal.kept"
+# What is deleted or moved is overwritten.
+_ERASING: Final = "PRAGMA secure_delete=ON"
 # Errors of a commit that end it before its last page is in the file, without which nothing of it counts.
 _NOTHING_WRITTEN: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE})
 
@@ -51,6 +53,7 @@ def _connecting(path: Path) -> Callable[[], sqlite3.Connection]:
             try:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=FULL")
+                connection.execute(_ERASING)
             except BaseException:
                 connection.close()
                 raise
@@ -129,6 +132,6 @@ def opened_to_fill(path: Path) -> sa.Engine:
     """A new file that is sure to be on disk only after an fsync."""
     os.close(opener(str(path), os.O_RDWR | os.O_CREAT | os.O_EXCL))
     engine = sa.create_engine(f"sqlite:///{path}")
-    quick = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF"
+    quick = f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; {_ERASING}"
     sa.event.listen(engine, "connect", lambda connection, _: connection.executescript(quick))
     return engine

@@ -98,6 +98,8 @@ NEWEST_VERSION: Final = (
 _CLASS: Final = 0x0ADA106
 TURN: Final = f"SELECT pg_advisory_xact_lock({_CLASS}, ('transactions'::regclass)::oid::bigint::bit(32)::int)"
 """Takes the turn of the table that the connection finds, whatever its database and schema."""
+SCRUBBED: Final = 0x61646C67
+"""`PRAGMA application_id` of a log in SQLite of which no free space has anything that was deleted or replaced."""
 _SECRET_BYTES: Final = 32
 # The name of the secret of dictionaries' hashes.
 DICTIONARIES: Final = "dictionaries"
@@ -129,6 +131,9 @@ def prepare_file(connection: sa.Connection) -> None:
     connection.exec_driver_sql(f'CREATE VIEW identity AS SELECT id FROM "{_GUARD}"')  # noqa: S608 - ours
     connection.execute(VERSIONS.insert(), {"version": LOG.newest, "adalog": RELEASE})
     connection.exec_driver_sql(f"PRAGMA user_version = {LOG.newest}")
+    if not tables:
+        # Earlier versions left what they moved from one page to another in both.
+        connection.exec_driver_sql(f"PRAGMA application_id = {SCRUBBED}")
 
 
 @cache

@@ -20,7 +20,7 @@ from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import type_name
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
-from adalog.store.values.dictionary import Block, Dictionary
+from adalog.store.values.dictionary import Block, Dictionary, file_has
 from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key, values_of_keys
 from adalog.store.values.made_values import MadeValues
 from adalog.store.values.short_decimals import DecimalParts, ShortDecimals, decimal_of, parts_of, word_of
@@ -235,8 +235,9 @@ class Codes:
         for (tag, number), key in keys.items():
             if number < len(self._dictionaries[tag]):
                 by_tag.setdefault(tag, {})[number] = key
-        # Dictionaries that were folded together share a file.
-        segments = {each for tag, own in by_tag.items() for each in self._dictionaries[tag].segments_of(own)}
+        # Dictionaries that were folded together share a file, also one that some of them need no more.
+        blocks = [block for own in self._dictionaries.values() for block in own.parts()[0]]
+        segments = {each.segment for each in blocks if each.segment is not None and file_has(each, by_tag)}
         return Codes(
             {
                 tag: own.renamed(by_tag.get(tag, {}), segments) if tag in by_tag or own.is_in(segments) else own

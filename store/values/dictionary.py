@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adalog.store.files.segment import Segment
+from adalog.store.files.segment import Segment, open_segment
 
 # A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
 # rewritten log(n) times.
@@ -212,6 +212,19 @@ class Block:
 
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self.arrays)
+
+
+def file_has(block: Block, numbers: Mapping[int, Collection[int]]) -> bool:
+    """Whether the file of a block has keys of some numbers, by tag, also such as a later file has as well."""
+    assert block.segment is not None
+    for name, array in open_segment(block.segment, trusted=True).items():
+        tag, first, part = name.split(".")
+        if part == "offsets" and int(tag) in numbers:
+            # That of a block in a file of its own is not said there.
+            start = int(first) if first.isdigit() else block.start
+            if any(start <= number < start + len(array) - 1 for number in numbers[int(tag)]):
+                return True
+    return False
 
 
 def _indexed(
@@ -426,15 +439,6 @@ class Dictionary:
     def nbytes(self) -> int:
         state = self._state
         return sum(block.nbytes() for block in state.blocks) + sum(len(key) + 130 for key in state.keys)
-
-    def segments_of(self, numbers: Iterable[int]) -> set[Segment]:
-        """The files that have keys of some numbers."""
-        blocks, numbers = self._state.blocks, list(numbers)
-        return {
-            block.segment
-            for block in blocks
-            if block.segment is not None and any(block.start <= number < block.stop for number in numbers)
-        }
 
     def is_in(self, segments: Collection[Segment]) -> bool:
         """Whether one of its blocks is in one of the files."""

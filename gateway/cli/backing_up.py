@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from adalog.gateway.cli.output.stages import progress_bar
 from adalog.gateway.jobs.backups import told
 from adalog.gateway.settings.config import Settings
 from adalog.schema.arguments.basis import read_moment
-from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.catalogue import catalogue, check_owner
 from adalog.store.backup.check import check_data
 from adalog.store.backup.check_backups import check_backups
 from adalog.store.backup.creation import take
 from adalog.store.backup.findings import CheckReport, Finding
 from adalog.store.backup.restoration import restore, restore_to_server
+from adalog.store.backup.rewriting import outdated_backups, rewrite
+from adalog.store.backup.search import TextSearch, search_backups, search_data
 from adalog.store.files.folder import is_address
 from adalog.store.files.place import place_of
 from adalog.store.sources import source_of
@@ -48,17 +51,38 @@ def _print(said: dict[str, object]) -> None:
     out.json(said)
 
 
-def run_list(to: str) -> bool:
-    """Prints a line of JSON for each backup of a place, the oldest first; whether all can be read."""
-    found = catalogue(place_of(to))
+def run_rewrite(settings: Settings, to: str) -> None:
+    """Writes the backups of a place anew that hold what was excised, and prints which."""
+    began = time.monotonic()
+    with source_of(settings.data, settings.segments_place) as source, progress_bar() as bar:
+        done = rewrite(source, place_of(to), bar)
+    if done.without_checkpoint:
+        numbers = ", ".join(map(str, done.without_checkpoint))
+        err.tell(f"adalog: of backup {numbers} the log is replayed when it is restored: the segments had what went")
+    seconds = round(time.monotonic() - began, 2)
+    out.json({"rewritten": done.rewritten, "removedFiles": done.removed, "seconds": seconds})
+
+
+def run_list(to: str, settings: Settings | None = None) -> bool:
+    """Prints a line of JSON for each backup of a place, the oldest first; whether all can be read. settings: of the
+    database, to say which excisions took something that a backup has."""
+    place = place_of(to)
+    found = catalogue(place)
+    holds: Mapping[str, list[int]] = {}
+    if settings is not None:
+        with source_of(settings.data, settings.segments_place) as source:
+            check_owner(place, source.log.identity)
+            holds = outdated_backups(source, found)
     for backup in found.backups:
-        said = {
+        said: dict[str, object] = {
             "backup": backup.number,
             "made": _instant(backup.made),
             "t": backup.t,
             "txInstant": _instant(backup.instant) if backup.t else None,
             "bytes": sum(backup.parts().values()),
         }
+        if backup.name in holds:
+            said["holds"] = holds[backup.name]
         out.json(said)
     for error in found.damaged.values():
         err.tell(f"adalog: {error.message}")
@@ -88,6 +112,27 @@ def run_restore(place: str, settings: Settings, moment: str | None, number: int 
     seconds = round(time.monotonic() - began, 2)
     said = {"backup": restored.number, "t": restored.t, "datoms": restored.datoms, "seconds": seconds}
     out.json(said)
+
+
+def run_search(settings: Settings, place: str | None, texts: Sequence[str]) -> bool:
+    """Searches all of the settings' database, or of a place of backups, and prints where a text is; whether none is
+    anywhere."""
+    began = time.monotonic()
+
+    def tell(where: str, number: int) -> None:
+        # The text itself is not to be in a terminal's history or a file of logs.
+        which = "the text" if len(texts) == 1 else f"text {number}"
+        out.out(f"{where}: {which} is there", highlight=False)
+
+    search = TextSearch(texts, tell)
+    with progress_bar() as watching:
+        if place is not None:
+            search_backups(place_of(place), search, watching)
+        else:
+            search_data(settings.data, search, watching, segments=settings.segments_place)
+    seconds = round(time.monotonic() - began, 2)
+    out.json({"files": search.files, "bytes": search.bytes, "found": search.found, "seconds": seconds})
+    return not search.found
 
 
 def run_check(settings: Settings, place: str | None, *, deep: bool) -> bool:

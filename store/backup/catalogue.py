@@ -46,7 +46,8 @@ class Backup:
 
     name: of its file. number: of the backups in a place, from 1. log_checksum: the log's at t. chunks: its log from
     the first entry. checkpoint: the text of the folder's, which is of transaction `checkpoint_t`, None without one.
-    files: those that the checkpoint and the log name. payloads: the newest format of its transactions.
+    files: those that the checkpoint and the log name. payloads: the newest format of its transactions. cleaned: the
+    last excision that its log knows of, also a later one than t.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Backup:
     checkpoint_t: int
     files: Sequence[KeptFile]
     payloads: int
+    cleaned: int = 0
 
     @property
     def file(self) -> str:
@@ -207,6 +209,9 @@ def publish(place: Place, backup: Backup) -> None:
     """Makes a backup one that is there, all of whose files are. Where that fails it may be there or not."""
     said = asdict(backup)
     del said["name"], said["payloads"]
+    if not backup.cleaned:
+        # Earlier versions do not know it.
+        del said["cleaned"]
     body = json.dumps(said)
     whole = {
         "version": BACKUPS.newest,

@@ -11,7 +11,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -19,6 +19,7 @@ from uuid import uuid4
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue, check_owner, claim, publish
 from adalog.store.backup.chunks import LogChunk, kept, packed
+from adalog.store.backup.excised import ExcisedEntries
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.checkpoint.files import Files, segments_of, size_of
@@ -64,7 +65,10 @@ def take(
         found = catalogue(place)
         _check_same_history(source.log, found, place)
         with nullcontext() if source.files is None else source.files.held():
-            backup, written, files, left_out = _Taking(source, place, found, watching).run()
+            newest = found.newest
+            known = (0, 0) if newest is None else (newest.cleaned, newest.t)
+            entries = ExcisedEntries.of(source.log, *known)
+            backup, written, files, left_out = _Taking(source, place, found, watching, entries).run()
         note_backup(source.log, None if source.files is None else source.files.path, backup.made)
         removed: list[int] = []
         if keep is not None:
@@ -77,6 +81,20 @@ def take(
         return BackupResult(
             backup.number, backup.t, sum(backup.parts().values()), written, files, removed, left_out
         )
+
+
+def rewritten(
+    source: LogSource,
+    place: Place,
+    backup: Backup,
+    entries: ExcisedEntries,
+    watching: BackupProgress,
+    *,
+    keeps_checkpoint: bool,
+) -> Backup:
+    """Takes a backup again, of the same transactions as the log has them now, beside the one that is there."""
+    taking = _Taking(replace(source, t=backup.t), place, Catalogue([backup], {}), watching, entries)
+    return taking.run_again(backup, keeps_checkpoint=keeps_checkpoint)
 
 
 def prune(place: Place, keep: int) -> list[int]:
@@ -129,7 +147,14 @@ def _check_same_history(log: Log, found: Catalogue, place: Place) -> None:
 
 
 class _Taking:
-    def __init__(self, source: LogSource, place: Place, found: Catalogue, watching: BackupProgress) -> None:
+    def __init__(
+        self,
+        source: LogSource,
+        place: Place,
+        found: Catalogue,
+        watching: BackupProgress,
+        entries: ExcisedEntries,
+    ) -> None:
         self._log = source.log
         self._files = source.files
         self._at = source.at
@@ -142,6 +167,7 @@ class _Taking:
         self._new: dict[str, int] = {}
         # That of older transactions is known of the newest backup.
         self._payloads = PAYLOAD.oldest if found.newest is None else found.newest.payloads
+        self._entries = entries
 
     def run(self) -> tuple[Backup, int, int, str | None]:
         """The backup, the bytes and files written for it, and why it has no checkpoint although there is one."""
@@ -164,12 +190,48 @@ class _Taking:
                 checkpoint_t=0 if checkpoint is None else checkpoint[1].counters.t,
                 files=files,
                 payloads=self._payloads,
+                cleaned=self._entries.newest,
             )
-            self._place.settle()
-            self._check_present(backup)
+            self._finish(backup)
         except BaseException:
             self._take_back()
             raise
+        self._publish(backup)
+        return backup, sum(self._new.values()), len(self._new), left_out
+
+    def run_again(self, backup: Backup, *, keeps_checkpoint: bool) -> Backup:
+        """The only backup of the catalogue with its entries as they are now."""
+        try:
+            chunks, _, _, imported = self._chunks()
+            files = self._imported(imported)
+            if keeps_checkpoint:
+                files += [file for file in backup.files if file.folder == "segments"]
+            backup = replace(
+                backup,
+                name=f"{backup.number:06}-{uuid4().hex[:8]}.json",
+                chunks=chunks,
+                checkpoint=backup.checkpoint if keeps_checkpoint else None,
+                checkpoint_t=backup.checkpoint_t if keeps_checkpoint else 0,
+                files=files,
+                payloads=self._payloads,
+                cleaned=self._entries.newest,
+            )
+            self._finish(backup)
+        except BaseException:
+            self._take_back()
+            raise
+        self._publish(backup)
+        return backup
+
+    def _finish(self, backup: Backup) -> None:
+        """Raises BACKEND_UNAVAILABLE where the files are not those of the backup any more."""
+        self._place.settle()
+        self._check_present(backup)
+        seen = self._entries.seen
+        if any(is_excision for _, is_excision, _ in self._log.excised(seen, self._log.newest())):
+            raise unavailable("something was excised while the backup was taken; nothing was added, try again")
+
+    def _publish(self, backup: Backup) -> None:
         try:
             publish(self._place, backup)
         except BaseException:
@@ -180,7 +242,6 @@ class _Taking:
                 if backup.name not in self._place.sizes("backups"):
                     self._take_back()
             raise
-        return backup, sum(self._new.values()), len(self._new), left_out
 
     def _take_back(self) -> None:
         for name in self._new:
@@ -199,6 +260,9 @@ class _Taking:
             checkpoint = found[1]
             if self._log.checksum_at(checkpoint.counters.t) != checkpoint.log_checksum:
                 raise DamagedSegment("the checkpoint", "it is not of this log")
+            if checkpoint.counters.excised < self._entries.newest:
+                # The next one does not: it is made in a moment.
+                return None, [], "the checkpoint has still what was just excised"
             files = self._kept("segments", checkpoint.segments())
         except (DamagedSegment, OSError) as error:
             # The log has everything; only restoring takes longer.
@@ -283,7 +347,7 @@ class _Taking:
             # One that is missing is made again: of the same entries the same file, which older backups need too.
             chunks += (
                 [chunk]
-                if self._present.get(chunk.file) == chunk.size
+                if self._present.get(chunk.file) == chunk.size and not self._is_outdated(chunk)
                 else self._packed(chunk.before, chunk.first - 1, chunk.last)
             )
         last, end = (chunks[-1].last, chunks[-1].checksum) if chunks else (0, 0)
@@ -291,6 +355,11 @@ class _Taking:
         checksum = self._log.checksum_at(self._t)
         assert checksum is not None
         return chunks, chunks[-1].instant if chunks else 0, checksum, self._named()
+
+    def _is_outdated(self, chunk: LogChunk) -> bool:
+        """Whether a chunk of the newest backup has what was excised since."""
+        newest = self._found.newest
+        return newest is not None and bool(self._entries.taken_from(chunk.first, chunk.last, newest.cleaned))
 
     def _packed(self, checksum: int, after: int, until: int) -> list[LogChunk]:
         """Writes the entries with after < t <= until; checksum: that of entry `after`."""

@@ -20,6 +20,7 @@ from typing import Final
 from adalog.datalog.errors import AdalogError, Code, invalid_argument, unavailable
 from adalog.store.backup.catalogue import Backup, Catalogue, KeptFile, catalogue
 from adalog.store.backup.chunks import DamagedBackup, read
+from adalog.store.backup.excised import excised_in
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.backup.selection import chosen, reached
 from adalog.store.database import Database
@@ -334,7 +335,9 @@ class _Restoring:
         """Writes the newest checkpoint that knows nothing later, with its segments; why there is none, if it is not
         that no backup has one."""
         fits = [
-            each for each in self._found.backups if each.checkpoint is not None and each.checkpoint_t <= self._t
+            each
+            for each in self._found.backups
+            if each.checkpoint is not None and each.checkpoint_t <= self._t and self._goes_with(each)
         ]
         if self._backup in fits:
             fits.append(self._backup)
@@ -351,6 +354,12 @@ class _Restoring:
         with _telling(self._staging.checkpoint):
             write_text(self._staging.checkpoint, best.checkpoint)
         return None
+
+    def _goes_with(self, other: Backup) -> bool:
+        """Whether the checkpoint of a backup has nothing that was excised from the restored log, or loses it when
+        the log is replayed."""
+        cleaned = self._backup.cleaned
+        return cleaned <= self._t or excised_in(other) >= cleaned
 
 
 def verified_pieces(place: Place, file: KeptFile) -> Iterator[bytes]:

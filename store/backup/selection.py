@@ -19,8 +19,9 @@ def chosen(found: Catalogue, place: Place, moment: int | datetime | None, number
         return found.one(number, place.shown)
     newest = found.newest
     if newest is not None and isinstance(moment, int):
-        # The first one that has it: the fewer files are needed.
-        first = next((each for each in found.backups if each.t >= moment), None)
+        # The first one that has it: the fewer files are needed. What was excised comes back from no older one.
+        fits = (each for each in found.backups if each.t >= moment and each.cleaned >= newest.cleaned)
+        first = next(fits, None)
         if first is not None:
             return first
     # An older state is restored on request, and not for lack of a newer one.

@@ -32,7 +32,7 @@ class FoldCoordinator:
         """The checkpoint is in the folder."""
 
     def forget(self) -> None:
-        """Removes what is of before the last excision, where processes share it. The folder's checkpoint is later."""
+        """Removes what is of before the last excision, where processes share it: the folder's checkpoint is not."""
 
     def forget_imports(self, named: Callable[[], Collection[str]]) -> None:
         """Removes the files of imports that are not named, where processes share them. In the turn to append."""

@@ -31,7 +31,7 @@ _ZSTD: Final = b"\1"
 _LATER: Final = b"\2"
 # An excision, or what one has left of a transaction: whether it is compressed, the bytes without compression, and
 # those that follow. What comes after them means nothing.
-_EXCISED: Final = b"\3"
+EXCISED: Final = b"\3"
 _EXCISED_HEAD: Final = struct.Struct("<?QI")
 _COMPRESS_FROM: Final = 4096
 # Of the log's bytes without compression, and of what is made of them.
@@ -278,7 +278,7 @@ class Logged:
     def in_place_of(self, entry: LogEntry) -> bytes:
         """What an excision has left of an entry, for the log: as long as what was there, where it is shorter."""
         data = self.encoded()
-        assert data[:1] == _EXCISED, "what an excision has left"
+        assert data[:1] == EXCISED, "what an excision has left"
         return data + bytes(max(room_of(entry) - len(data), 0))
 
     def _excised(self, body: dict[str, Any]) -> bytes:
@@ -294,31 +294,37 @@ class Logged:
         data = pack(body)
         is_long = len(data) >= _COMPRESS_FROM
         stored: bytes = pa.compress(data, codec="zstd", asbytes=True) if is_long else data
-        return _EXCISED + _EXCISED_HEAD.pack(is_long, len(data), len(stored)) + stored
+        return EXCISED + _EXCISED_HEAD.pack(is_long, len(data), len(stored)) + stored
 
     @staticmethod
     def weight(data: bytes) -> int:
         """About the bytes that `decoded` will hold."""
         if data[:1] == _PLAIN:
             return _WEIGHT * len(data)
-        (size,) = struct.unpack_from("<Q", data, 2 if data[:1] == _EXCISED else 1)
+        (size,) = struct.unpack_from("<Q", data, 2 if data[:1] == EXCISED else 1)
         return _WEIGHT * int(size)
+
+    @staticmethod
+    def uncompressed(data: bytes) -> bytes:
+        """What the log's bytes say, as MessagePack. Raises NewerFormat."""
+        check_format(PAYLOAD, data[0], "a transaction in the log")
+        if data[:1] == _PLAIN:
+            return data[1:]
+        if data[:1] == EXCISED:
+            is_long, size, length = _EXCISED_HEAD.unpack_from(data, 1)
+            stored = data[1 + _EXCISED_HEAD.size :][:length]
+            if not is_long:
+                return stored
+        else:
+            (size,) = struct.unpack_from("<Q", data, 1)
+            stored = data[9:]
+        plain: bytes = pa.decompress(stored, decompressed_size=size, codec="zstd", asbytes=True)
+        return plain
 
     @staticmethod
     def decoded(data: bytes, folder: Path | None = None) -> Logged:
         """From the log's bytes. folder: where the files are that it may name. Raises NewerFormat."""
-        check_format(PAYLOAD, data[0], "a transaction in the log")
-        if data[:1] == _EXCISED:
-            is_long, size, length = _EXCISED_HEAD.unpack_from(data, 1)
-            stored = data[1 + _EXCISED_HEAD.size :][:length]
-            if is_long:
-                stored = pa.decompress(stored, decompressed_size=size, codec="zstd", asbytes=True)
-            body = unpack(stored)
-        elif data[:1] != _PLAIN:
-            (size,) = struct.unpack_from("<Q", data, 1)
-            body = unpack(pa.decompress(data[9:], decompressed_size=size, codec="zstd", asbytes=True))
-        else:
-            body = unpack(data[1:])
+        body = unpack(Logged.uncompressed(data))
         flat = body["datoms"]
         columns: list[LoggedColumn | LoggedFile] = [
             LoggedColumn(attribute, np.frombuffer(e, "<i8"), kind, values)
@@ -328,7 +334,7 @@ class Logged:
             assert folder is not None, "only the log of a folder names files"
             columns.append(LoggedFile(attribute, Segment(str(folder / name), checksum), count))
         datoms = list(zip(flat[::4], flat[1::4], flat[2::4], flat[3::4], strict=True))
-        if data[:1] != _EXCISED:
+        if data[:1] != EXCISED:
             return Logged(datoms, body.get("tempids", {}), columns)
         said, slots = body.get("excision"), body.get("slots", ())
         parts = ExcisedParts(

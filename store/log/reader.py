@@ -21,7 +21,7 @@ from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.files.segment import Segment
 from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, chained, now_ms
 from adalog.store.log.imported import LoggedFile
-from adalog.store.log.payload import Logged
+from adalog.store.log.payload import EXCISED, Logged
 from adalog.store.log.tables import FILES, FORGOTTEN, KEYS, TRANSACTIONS, identity_in
 
 PAGE: Final = 2000
@@ -181,6 +181,17 @@ class LogReader:
         for entry, _ in self._checked(first - 1, times[-1] + 1, self.checksum_at(first - 1) or 0):
             if entry.t in wanted:
                 yield entry
+
+    def excised(self, after: int, until: int) -> Iterator[tuple[int, bool, int]]:
+        """Of the transactions with after < t <= until that are excisions, or lost something to some: the number,
+        whether it is one, and the last one that took something of it, 0 for none."""
+        is_excised = sa.func.substr(_COLUMNS.payload, 1, 1) == EXCISED
+        query = sa.select(_COLUMNS.t, _COLUMNS.payload).where(_COLUMNS.t > after, _COLUMNS.t <= until, is_excised)
+        with self._reads() as connection:
+            # Names of files are names, wherever the files are.
+            for t, payload in connection.execute(query.order_by(_COLUMNS.t)):
+                logged = Logged.decoded(bytes(payload), Path())
+                yield t, logged.excision is not None, logged.redacted
 
     def holding(self, parts: Sequence[bytes]) -> list[int]:
         """The transactions, in order, whose payloads have one of the parts in them, or are written in any other way

@@ -6,11 +6,11 @@ else of a backup stays. A checkpoint with what went is left out: restoring repla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.store.backup.backup_writer import BackupWriter
 from adalog.store.backup.catalogue import Backup, Catalogue, catalogue, check_owner
-from adalog.store.backup.creation import rewritten
 from adalog.store.backup.excised import ExcisedEntries
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.files.place import Place
@@ -49,7 +49,8 @@ def rewrite(source: LogSource, place: Place, watching: BackupProgress = NO_PROGR
                 place.remove(backup.file)
                 continue
             keeps = backup.checkpoint is not None and not entries.held_by_checkpoint(backup)
-            fresh = rewritten(source, place, backup, entries, watching, keeps_checkpoint=keeps)
+            writer = BackupWriter(replace(source, t=backup.t), place, Catalogue([backup], {}), watching, entries)
+            fresh = writer.run_again(backup, keeps_checkpoint=keeps)
             place.remove(backup.file)
             left.append(fresh)
             anew.append(backup.number)

@@ -191,7 +191,7 @@ class LogReader:
             # Names of files are names, wherever the files are.
             for t, payload in connection.execute(query.order_by(_COLUMNS.t)):
                 logged = Logged.decoded(bytes(payload), Path())
-                yield t, logged.excision is not None, logged.redacted
+                yield t, logged.excision is not None, logged.excised.redacted
 
     def holding(self, parts: Sequence[bytes]) -> list[int]:
         """The transactions, in order, whose payloads have one of the parts in them, or are written in any other way

@@ -22,7 +22,7 @@ from adalog.executor.pool import Pool
 from adalog.gateway.settings.backup_places import BackupPlaces
 from adalog.gateway.settings.checking import checked
 from adalog.gateway.settings.config import SettingError, Settings
-from adalog.store.backup import creation
+from adalog.store.backup.backup_writer import BackupWriter
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.database import Database
 from adalog.store.files.place import LocalPlace
@@ -226,7 +226,7 @@ class Gate:
         self.reached = threading.Event()
         self.go_on = threading.Event()
         self.ended = threading.Event()
-        real = creation._Taking.run
+        real = BackupWriter.run
 
         def run(own: Any) -> Any:
             self.reached.set()
@@ -238,7 +238,7 @@ class Gate:
                 raise
             return real(own)
 
-        monkeypatch.setattr(creation._Taking, "run", run)
+        monkeypatch.setattr(BackupWriter, "run", run)
 
 
 def test_one_at_a_time_and_none_is_left_when_the_client_goes(

@@ -10,6 +10,7 @@ import pytest
 
 from adalog.datalog.errors import AdalogError, Code
 from adalog.store.backup import rewriting
+from adalog.store.backup.backup_writer import BackupWriter
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.backup.check_backups import check_backups
 from adalog.store.backup.creation import take
@@ -108,23 +109,23 @@ def test_an_older_backup_brings_back_what_went_only_by_its_number(tmp_path: Path
     assert SECRET in str(restored(place, tmp_path / "by number", number=1))
 
 
-@pytest.mark.parametrize("killed_at", ["_remove_unnamed", "rewritten"])
+@pytest.mark.parametrize("killed_at", [(rewriting, "_remove_unnamed"), (BackupWriter, "run_again")])
 def test_a_rewrite_that_was_interrupted_is_done_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: tuple[object, str]
 ) -> None:
     place = LocalPlace(tmp_path / "backups")
     with filled(tmp_path / "data") as database:
         take(database.source(), place)
         database.transact(EXCISE)
         source = database.source()
-        was = getattr(rewriting, killed_at)
+        was = getattr(*killed_at)
 
         def interrupted(*args: object, **more: object) -> object:
             was(*args, **more)
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(rewriting, killed_at, interrupted)
+            patch.setattr(*killed_at, interrupted)
             with pytest.raises(KeyboardInterrupt):
                 rewrite(source, place)
         rewrite(source, place)

@@ -47,8 +47,9 @@ def removal(
     now, closed = base.current(), base.closed
     gone = excision.takes(id_, now.e, now.v, now.t, is_ref=is_ref)
     ended = excision.takes(id_, closed.e, closed.v, closed.added, is_ref=is_ref)
-    if gone is None and ended is None:
+    if gone is None and ended is None and (keep_history or not (live.relation.runs or len(live.delta))):
         return None
+    # What keeps no history may still have pairs that ended, until it is folded: these are gone by now.
     gone = np.zeros(len(now), np.bool_) if gone is None else gone
     ended = np.zeros(len(closed.e), np.bool_) if ended is None else ended
     went = now.take(gone)

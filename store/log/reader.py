@@ -291,6 +291,8 @@ def unreadable(what: str, error: sa.exc.SQLAlchemyError) -> AdalogError:
     """The refusal of a read that failed."""
     if isinstance(error, sa.exc.TimeoutError):
         return unavailable(f"{what} cannot be read: too many read it at once")
+    if isinstance(error, sa.exc.OperationalError):
+        return unavailable(f"{what} cannot be read or written; SQLite says: {error.__cause__}")
     return unread(what, error.__cause__)
 
 

@@ -94,6 +94,8 @@ class Delta:
         last = max(stop - 3 * _FEW_LATER, 0)
         while stop > last and events[stop - 1] > high:
             stop -= 3
+        if stop and events[stop - 1] > high:
+            return None
         start = stop
         last = max(stop - 3 * _FEW, 0)
         while start > last and events[start - 1] > low:

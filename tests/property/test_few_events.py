@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,3 +101,12 @@ def test_few_events_make_the_trie_that_many_make(
         for one, two in zip(short.levels, general.levels, strict=True):
             for name in ("keys", "offsets", "values", "added", "counts"):
                 assert getattr(one, name).tolist() == getattr(two, name).tolist()
+
+
+@pytest.mark.parametrize("later", [63, 64, 65, 70, 72, 73])
+def test_events_that_many_came_after_are_not_mixed_with_these(later: int) -> None:
+    """A view that is some seventy transactions behind asks for the one that it is at."""
+    delta = Delta()
+    for t in range(1, later + 3):
+        delta.append(t, 7, t, True)
+    assert delta.few_between(1, 2) in (None, [(2, 7, True)])

@@ -24,6 +24,8 @@ def asked(console: Console) -> list[list[str]]:
     before = console.ended()
     console.button("Run").click()
     console.wait(lambda: console.ended() > before)
+    # A table's first frame finds out how many rows are in sight.
+    console.wait(lambda: console.rows() or not console.all('.results [role=grid]:not([aria-rowcount="1"])'))
     return console.rows()
 
 

@@ -40,7 +40,8 @@ def reads_only(path: Path, **more: Any) -> sqlite3.Connection:
 
 
 def opened_anew(database: Database, monkeypatch: pytest.MonkeyPatch, instead: Callable[..., Any]) -> None:
-    database.log._appends.close()
+    # The writer's thread alone uses its connection, also to look for others' transactions.
+    database._on_writer(database.log._appends.close)
     database.log.engine.dispose()
     monkeypatch.setattr(CONNECT, once(instead))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.imported import LoggedFile
-from adalog.store.log.payload import ExcisedParts, Logged, LoggedColumn, Slot
+from adalog.store.log.payload import DictionarySlot, ExcisedParts, Logged, LoggedColumn
 from adalog.store.snapshot.free_ids import ids_in, ids_in_columns
 from adalog.store.values import layout
 from adalog.store.values.arrays import Bools
@@ -102,7 +102,7 @@ class Rewriting:
         return column.without(gone, self.folder, t)
 
     def _fill(self, made: _Left, values: Sequence[int], *, together: bool = False) -> None:
-        """Slots for the codes among these that have a number in a dictionary."""
+        """DictionarySlots for the codes among these that have a number in a dictionary."""
         dictionaries = self.codes.dictionaries()
         for code in values:
             tag, number = layout.tag_of(code), code & layout.PAYLOAD_MASK
@@ -113,10 +113,10 @@ class Rewriting:
 @dataclass(eq=False)
 class _Left:
     renamed: Mapping[tuple[int, int], bytes]
-    known: Sequence[Slot]
+    known: Sequence[DictionarySlot]
     datoms: list[tuple[int, int, Any, bool]] = field(default_factory=list)
     columns: list[LoggedColumn | LoggedFile] = field(default_factory=list)
-    slots: list[Slot] = field(default_factory=list)
+    slots: list[DictionarySlot] = field(default_factory=list)
     is_after_datoms: bool = False
     _seen: set[tuple[int, int]] = field(default_factory=set)
     _kept: int = 0
@@ -129,10 +129,10 @@ class _Left:
             if self.is_after_datoms:
                 place += 1 + len(self.columns)
             place = -1 if together else place
-            self.slots.append(Slot(place, tag, number, self.renamed.get((tag, number), key)))
+            self.slots.append(DictionarySlot(place, tag, number, self.renamed.get((tag, number), key)))
 
     def keep_slots(self, until: int) -> None:
-        """Slots that the entry has already, up to a place."""
+        """DictionarySlots that the entry has already, up to a place."""
         while self._kept < len(self.known) and self.known[self._kept].place <= until:
             place, tag, number, key = self.known[self._kept]
             self.fill(tag, number, key, together=place < 0)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,6 @@ from adalog.store.log.entry import (
     chained,
     new_salts,
     now_ms,
-    replaced,
     sealed_after,
 )
 from adalog.store.log.file_appends import FileAppends
@@ -203,36 +202,6 @@ class Log(LogReader):
     def _appended(self, entries: Sequence[LogEntry], chained: Sequence[int]) -> None:
         for entry, checksum in zip(entries, chained, strict=True):
             self._continue(entry.t, checksum)
-
-    def replace_payloads(self, payloads: Mapping[int, bytes]) -> None:
-        """Puts other payloads in the place of those of entries that are there, by t, durably and all or none. No
-        checksum of the chain changes: other processes on the log go on where they are. In SQLite what was there is
-        overwritten, but in a write-ahead log that somebody reads just now. Raises BACKEND_UNAVAILABLE, and nothing
-        is replaced then, INTERNAL for an entry that is not there or not what was written."""
-        rows, own = [], _COLUMNS
-        for t, payload in payloads.items():
-            entry = next(self.entries(t, t + 1, 1), None)
-            if entry is None:
-                raise damaged("the log", f"transaction {t} is missing")
-            entry = replaced(entry, payload)
-            rows.append({"of_t": t, "new_payload": entry.payload, "new_seal": entry.seal})
-        update = sa.update(tables.TRANSACTIONS).where(own.t == sa.bindparam("of_t"))
-        update = update.values(payload=sa.bindparam("new_payload"), seal=sa.bindparam("new_seal"))
-        try:
-            with self._replacing() as connection:
-                connection.execute(update, rows)
-        except sa.exc.SQLAlchemyError as error:
-            why = error.__cause__ or error
-            raise unavailable(f"nothing was replaced: the log could not be written ({why})") from error
-
-    @contextmanager
-    def _replacing(self) -> Iterator[sa.Connection]:
-        with self._connection() as connection:
-            connection.exec_driver_sql("PRAGMA secure_delete = ON")
-            yield connection
-            connection.commit()
-            if not self._in_memory:
-                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def scrub(self) -> bool:
         """Leaves nothing in the log's files of what was replaced or deleted; False where somebody reads it for too

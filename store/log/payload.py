@@ -83,7 +83,7 @@ class LoggedColumn:
             return codes.intern_arrow(self._arrow())
         return np.array([codes.intern(value) for value in self.data], np.int64)
 
-    def codes_among(self, codes: Codes, slots: Slots) -> Int64s:
+    def codes_among(self, codes: Codes, slots: DictionarySlots) -> Int64s:
         """The same, with values among them that are excised."""
         if self.kind == "long":
             return np.frombuffer(self.data, "<i8")
@@ -139,7 +139,7 @@ def _ipc(values: pa.Array) -> bytes:
     return data
 
 
-class Slot(NamedTuple):
+class DictionarySlot(NamedTuple):
     """A number of a dictionary that a datom made which is excised, so that values after it keep their numbers: the
     dictionary of the tag gets the key once it has all numbers before, unless it has this one. Up to `place`, that
     many of the datoms that are left were read; the columns that are left follow, each with one more, then the end.
@@ -151,11 +151,11 @@ class Slot(NamedTuple):
     key: bytes
 
 
-class Slots:
-    """Some slots to be filled, as soon as each can be."""
+class DictionarySlots:
+    """Some of them to be filled, as soon as each can be."""
 
-    def __init__(self, slots: Iterable[Slot]) -> None:
-        self._left: dict[int, list[Slot]] = {}
+    def __init__(self, slots: Iterable[DictionarySlot]) -> None:
+        self._left: dict[int, list[DictionarySlot]] = {}
         for slot in sorted(slots, key=lambda slot: slot.number, reverse=True):
             self._left.setdefault(slot.tag, []).append(slot)
 
@@ -176,7 +176,7 @@ class Slots:
                 raise _damaged(left[-1], len(codes.dictionaries()[tag]))
 
 
-def _damaged(slot: Slot, length: int) -> AdalogError:
+def _damaged(slot: DictionarySlot, length: int) -> AdalogError:
     return AdalogError(
         Code.INTERNAL,
         f"the log is damaged: an excised transaction has value {slot.number} of its kind where {length} are known. "
@@ -192,7 +192,7 @@ class ExcisedParts:
 
     excision: Excision | None = None
     redacted: int = 0
-    slots: Sequence[Slot] = ()
+    slots: Sequence[DictionarySlot] = ()
     ids: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
 
 
@@ -214,7 +214,7 @@ class Logged:
         return self.excised.excision
 
     @property
-    def slots(self) -> Sequence[Slot]:
+    def slots(self) -> Sequence[DictionarySlot]:
         return self.excised.slots
 
     @property
@@ -243,13 +243,13 @@ class Logged:
         return effects
 
     @property
-    def together(self) -> list[Slot]:
+    def together(self) -> list[DictionarySlot]:
         """Those that are filled with the values of its files."""
         return [slot for slot in self.slots if slot.place < 0]
 
-    def slots_at(self, places: range) -> Slots:
+    def slots_at(self, places: range) -> DictionarySlots:
         """Those that are filled at some places."""
-        return Slots(slot for slot in self.slots if slot.place in places)
+        return DictionarySlots(slot for slot in self.slots if slot.place in places)
 
     def encoded(self) -> bytes:
         """The bytes for the log. Raises UnicodeEncodeError for text that is not Unicode."""
@@ -340,7 +340,7 @@ class Logged:
         parts = ExcisedParts(
             None if said is None else Excision.unpacked(said),
             body.get("redacted", 0),
-            [Slot(*each) for each in zip(slots[::4], slots[1::4], slots[2::4], slots[3::4], strict=True)],
+            [DictionarySlot(*each) for each in zip(slots[::4], slots[1::4], slots[2::4], slots[3::4], strict=True)],
             np.frombuffer(body.get("ids", b""), "<i8"),
         )
         return Logged(datoms, body.get("tempids", {}), columns, parts)

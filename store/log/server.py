@@ -365,11 +365,6 @@ class ServerLog(Log):
                 )
             yield connection
 
-    @contextmanager
-    def _replacing(self) -> Iterator[sa.Connection]:
-        with self.engine.execution_options(isolation_level="READ COMMITTED").begin() as connection:
-            yield connection
-
     def scrub(self) -> bool:
         """The server looks after its own pages: VACUUM FULL is its operator's."""
         return True

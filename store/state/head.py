@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from adalog.store.excision.removal import Removal, removal
+from adalog.store.excision.remainder import Remainder, remainder
 from adalog.store.log.imported import LoggedFile, intern_together
 from adalog.store.log.payload import Logged
 from adalog.store.snapshot.attribute_index import MANY, AttributeIndex
@@ -193,24 +193,24 @@ class Head(DatabaseState):
         self.codes.settle()
         self._durable = self.t
 
-    def removals(self, excision: Excision) -> dict[int, Removal]:
+    def remainders(self, excision: Excision) -> dict[int, Remainder]:
         """What an excision would leave of each attribute of which it takes something."""
         found = {}
         for id_, live in self.data.items():
-            left = removal(live, self.schema.get(id_), id_, excision, self.t)
+            left = remainder(live, self.schema.get(id_), id_, excision, self.t)
             if left is not None:
                 found[id_] = left
         return found
 
-    def excise(self, excision: Excision, removals: Mapping[int, Removal] | None = None) -> None:
+    def excise(self, excision: Excision, remainders: Mapping[int, Remainder] | None = None) -> None:
         """Takes away what an excision takes, while all is settled: nothing that is made from now on has it.
-        Snapshots given out before keep what they have. removals: its own, where they are known."""
-        removals = self.removals(excision) if removals is None else removals
+        Snapshots given out before keep what they have. remainders: its own, where they are known."""
+        remainders = self.remainders(excision) if remainders is None else remainders
         self.data = dict(self.data)
-        for id_, left in removals.items():
+        for id_, left in remainders.items():
             self._put(id_, left.relation, Delta())
         self.codes = Draft(self.codes.durable.renamed(excision.renamed))
-        describing = [left.entities for id_, left in removals.items() if id_ in bootstrap.SCHEMA_ATTRIBUTES]
+        describing = [left.entities for id_, left in remainders.items() if id_ in bootstrap.SCHEMA_ATTRIBUTES]
         if describing:
             self._read_schema(distinct(np.sort(np.concatenate(describing))).tolist())
         self.excised = max(self.excised, excision.t)

@@ -16,7 +16,7 @@ import numpy as np
 from adalog.datalog.errors import unavailable
 from adalog.store.excision.placeholders import placeholder
 from adalog.store.excision.redaction import Redaction
-from adalog.store.excision.removal import Removal, has_values
+from adalog.store.excision.remainder import Remainder, has_values
 from adalog.store.files.packing import pack
 from adalog.store.files.segment import Segment
 from adalog.store.log.entry import LogEntry
@@ -36,11 +36,11 @@ class AloneError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class PlannedExcision:
-    """removals: what is left of each attribute of which something goes. replaces: the log's entries as they will
+    """remainders: what is left of each attribute of which something goes. replaces: the log's entries as they will
     be. made, outdated: files that these name and did not name before, and the other way round."""
 
     excision: Excision
-    removals: Mapping[int, Removal]
+    remainders: Mapping[int, Remainder]
     replaces: Sequence[LogEntry]
     made: Sequence[Segment]
     outdated: Sequence[Segment]
@@ -57,14 +57,14 @@ def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
     """What is to be done, of which nothing is done yet. Raises BACKEND_UNAVAILABLE and INTERNAL where the log
     cannot be read."""
     excision = Excision(head.t, scopes, previous=head.excised)
-    removals = head.removals(excision)
+    remainders = head.remainders(excision)
     # Of these the log has more than memory.
     declared = head.live(bootstrap.NO_HISTORY)
     forgetful = frozenset(declared.events(-1, head.t).e.tolist())
     redaction = Redaction(excision, head.schema, head.codes, forgetful)
-    for entry in log.entries_of(_times(log, excision, removals, everything=bool(forgetful))):
+    for entry in log.entries_of(_times(log, excision, remainders, everything=bool(forgetful))):
         redaction.look(entry, log.decoded(entry))
-    unused = _unused(head, removals, redaction)
+    unused = _unused(head, remainders, redaction)
     dictionaries = head.codes.dictionaries()
     renamed = {
         (layout.tag_of(code), code & layout.PAYLOAD_MASK): placeholder(
@@ -72,43 +72,43 @@ def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
         )
         for code in unused.tolist()
     }
-    excision = replace(excision, renamed=renamed, count=sum(each.count for each in removals.values()))
+    excision = replace(excision, renamed=renamed, count=sum(each.count for each in remainders.values()))
     try:
         replaced = list(redaction.replaced(renamed, log.files_folder))
     except OSError as error:
         raise unavailable(f"nothing was excised: a file of an import could not be written ({error})") from error
     return PlannedExcision(
         excision,
-        removals,
+        remainders,
         [each.entry for each in replaced],
         [file for each in replaced for file in each.made],
         [file for each in replaced for file in each.outdated],
     )
 
 
-def _times(log: Log, excision: Excision, removals: Mapping[int, Removal], *, everything: bool) -> Sequence[int]:
+def _times(log: Log, excision: Excision, remainders: Mapping[int, Remainder], *, everything: bool) -> Sequence[int]:
     """The transactions of which something may go, in order."""
     named = [scope.entities for scope in excision.scopes if scope.attributes is None and scope.entities is not None]
     entities: Int64s = np.unique(np.concatenate(named)) if named else np.empty(0, np.int64)
     if everything or len(entities) > _FEW:
         return range(1, excision.t)
-    found = {t for each in removals.values() for t in each.times.tolist()}
+    found = {t for each in remainders.values() for t in each.times.tolist()}
     # Tempids of an entity that it was there for already, and slots of earlier excisions.
     found.update(log.holding([pack(entity) for entity in entities.tolist()]))
     return sorted(t for t in found if 0 < t < excision.t)
 
 
-def _unused(head: Head, removals: Mapping[int, Removal], redaction: Redaction) -> Int64s:
+def _unused(head: Head, remainders: Mapping[int, Remainder], redaction: Redaction) -> Int64s:
     """The codes of values that went and that nothing has any more."""
     gone = redaction.gone.difference(redaction.used)
-    for removal in removals.values():
-        gone.update(set(removal.values.tolist()) - redaction.used)
+    for remainder in remainders.values():
+        gone.update(set(remainder.values.tolist()) - redaction.used)
     found = np.array(sorted(gone), np.int64)
     found = found[np.isin(layout.tags_of(found), layout.DICTIONARY_TAGS)]
     for id_, live in head.data.items():
         attribute = head.schema.get(id_)
         if not len(found) or (attribute is not None and attribute.is_ref):
             continue
-        left = removals.get(id_)
+        left = remainders.get(id_)
         found = found[~has_values(live if left is None else left.relation, found)]
     return found

@@ -302,7 +302,7 @@ class Writer:
             raise
         if group.excision is not None:
             self._head.settle()
-            self._head.excise(group.excision.excision, group.excision.removals)
+            self._head.excise(group.excision.excision, group.excision.remainders)
             group.excision.remove_outdated()
         self.show(group.reports)
         group.answer()

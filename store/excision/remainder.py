@@ -24,7 +24,7 @@ _FEW: Final = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Removal:
+class Remainder:
     """What is left of an attribute, and of what went: its entities, its values and the transactions that had to do
     with it, each distinct and in order; count: its datoms."""
 
@@ -35,9 +35,9 @@ class Removal:
     count: int
 
 
-def removal(
+def remainder(
     live: AttributeData, attribute: Attribute | None, id_: int, excision: Excision, t: int
-) -> Removal | None:
+) -> Remainder | None:
     """What an excision leaves of an attribute after transaction t, the newest; None where it takes nothing."""
     is_ref = attribute is not None and attribute.is_ref
     if not any(scope.has(id_) and _may_take(scope, live, is_ref=is_ref) for scope in excision.scopes):
@@ -53,7 +53,7 @@ def removal(
     gone = np.zeros(len(now), np.bool_) if gone is None else gone
     ended = np.zeros(len(closed.e), np.bool_) if ended is None else ended
     went = now.take(gone)
-    return Removal(
+    return Remainder(
         Relation(_without(base, now, gone, ended, t)),
         distinct(np.sort(np.concatenate((went.e, closed.e[ended])))),
         distinct(np.sort(np.concatenate((went.v, closed.v[ended])))),

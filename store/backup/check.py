@@ -6,18 +6,20 @@ compared with the log where that is asked for. Nothing is changed.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.check_checkpoint import CheckpointCheck, replayed
 from adalog.store.backup.check_log import LogCheck
-from adalog.store.backup.findings import CheckReport, Findings, Remedies, Tell, said
+from adalog.store.backup.findings import CheckReport, Findings, OutdatedCheckError, Remedies, Tell, said
 from adalog.store.backup.progress import NO_PROGRESS, BackupProgress
 from adalog.store.checkpoint.files import Files, FolderFiles
 from adalog.store.files.folder import FolderLayout, is_address
 from adalog.store.files.formats import NewerFormat
 from adalog.store.log.log import Log
+from adalog.store.log.reader import END
 from adalog.store.sources import held_folder, source_of
 
 _CURSOR_KEY_BYTES: Final = 32
@@ -75,6 +77,40 @@ def check_data(
 def _checked(
     log: Log, files: Files | None, findings: Findings, watching: BackupProgress, *, deep: bool
 ) -> CheckReport:
+    """Begins anew where something was excised meanwhile, which changes what has been read and removes files."""
+    while True:
+        begun, excised = _newest(log), _excised_in(files)
+
+        def is_outdated(begun: int = begun, excised: int = excised) -> bool:
+            with suppress(AdalogError):
+                return _excised_in(files) > excised or bool(log.excisions(begun))
+            return False
+
+        known = replace(findings.checked, findings=list(findings.checked.findings))
+        attempt = replace(findings, checked=known, is_outdated=is_outdated)
+        with suppress(OutdatedCheckError):
+            return _check_once(log, files, attempt, watching, deep=deep)
+
+
+def _newest(log: Log) -> int:
+    """The last transaction; later than any where that cannot be told."""
+    with suppress(AdalogError):
+        return log.newest()
+    return END
+
+
+def _excised_in(files: Files | None) -> int:
+    """The last excision that the checkpoint knows of; 0 where that cannot be told."""
+    with suppress(AdalogError):
+        found = None if files is None else files.checkpoint()
+        return 0 if found is None else found[1].counters.excised
+    return 0
+
+
+def _check_once(
+    log: Log, files: Files | None, findings: Findings, watching: BackupProgress, *, deep: bool
+) -> CheckReport:
+    """Raises OutdatedCheckError."""
     whole = LogCheck(log, files, findings, watching).run()
     check = None if files is None else CheckpointCheck(log, files, findings, watching)
     checkpoint = None if check is None else check.run()

@@ -8,13 +8,13 @@ import numpy as np
 
 from adalog.datalog.errors import AdalogError
 from adalog.store.backup.check_log import read_segment
-from adalog.store.backup.findings import Findings
+from adalog.store.backup.findings import Findings, said
 from adalog.store.backup.integrity import block_faults, delta_faults, relation_faults, unknown_values
 from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint, OutdatedCheckpoint, restored
 from adalog.store.checkpoint.files import Files
 from adalog.store.files.formats import NewerFormat
-from adalog.store.files.segment import Segment, open_segment
+from adalog.store.files.segment import DamagedSegment, Segment, open_segment
 from adalog.store.log.log import Log
 from adalog.store.log.payload import Logged
 from adalog.store.state.head import Head
@@ -129,7 +129,14 @@ class CheckpointCheck:
         if head is None:
             return
         self._watching.stage("comparing the segments with the log")
-        stored = restored(checkpoint, None)
+        try:
+            stored = restored(checkpoint, None)
+        except DamagedSegment as error:
+            findings.add(self._files.checkpoint_shown, said(error), findings.remedies.rebuilt)
+            return
+        # What these took is not in the log any more. Whoever opens the checkpoint does the same.
+        for excision in self._log.excisions(stored.excised):
+            stored.excise(excision)
         if (stored.t, stored.instant) != (head.t, head.instant):
             what = f"it is of t = {stored.t} at {stored.instant}, in the log t = {head.t} is at {head.instant}"
             findings.add(self._files.checkpoint_shown, what, findings.remedies.wrong)

@@ -46,16 +46,25 @@ class Remedies:
         return f"{self.lost}, all of it or what comes before this, with --t {t}"
 
 
+class OutdatedCheckError(Exception):
+    """Something was excised while it was checked: what looks wrong may be what the excision changed."""
+
+
 @dataclass
 class Findings:
-    """Those of one check. log: what its log is called; remedies: of the database, where one is checked."""
+    """Those of one check. log: what its log is called; remedies: of the database, where one is checked.
+    is_outdated: whether an excision has changed since what is being read."""
 
     _tell: Tell
     log: str = ""
     remedies: Remedies = Remedies("", "", "")
     checked: CheckReport = field(default_factory=CheckReport)
+    is_outdated: Callable[[], bool] = lambda: False
 
     def add(self, where: str, what: str, remedy: str) -> None:
+        """Raises OutdatedCheckError."""
+        if self.is_outdated():
+            raise OutdatedCheckError
         finding = Finding(where, what, remedy)
         self.checked.findings.append(finding)
         self._tell(finding)

@@ -23,6 +23,7 @@ from adalog.store.log.entry import CopiedEntry, KeyMemory, LogEntry, UsedKey, ch
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.payload import EXCISED, Logged
 from adalog.store.log.tables import FILES, FORGOTTEN, KEYS, TRANSACTIONS, identity_in
+from adalog.store.values.changes import Excision
 
 PAGE: Final = 2000
 """Entries that are read, and held, at once."""
@@ -192,6 +193,12 @@ class LogReader:
             for t, payload in connection.execute(query.order_by(_COLUMNS.t)):
                 logged = Logged.decoded(bytes(payload), Path())
                 yield t, logged.excision is not None, logged.excised.redacted
+
+    def excisions(self, after: int) -> list[Excision]:
+        """Those after a transaction, in order. Raises BACKEND_UNAVAILABLE and INTERNAL."""
+        times = [t for t, is_excision, _ in self.excised(after, self.newest()) if is_excision]
+        found = (Logged.decoded(entry.payload, Path()).excision for entry in self.entries_of(times))
+        return [each for each in found if each is not None]
 
     def holding(self, parts: Sequence[bytes]) -> list[int]:
         """The transactions, in order, whose payloads have one of the parts in them, or are written in any other way

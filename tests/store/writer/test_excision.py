@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.backup.check import check_data
+from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
 from adalog.store.files.folder import FolderLayout
@@ -284,3 +286,48 @@ def test_a_checkpoint_of_what_a_process_has_not_read_yet_is_not_applied_twice(tm
         assert [own.count for own in map(first.snapshot().statistics, first.snapshot().attributes())] == [
             own.count for own in map(second.snapshot().statistics, second.snapshot().attributes())
         ]
+
+
+def test_a_checkpoint_of_before_it_is_sound(tmp_path: Path) -> None:
+    """As after a kill between the excision and the next fold, and beside a process that folds just then."""
+    data, killed = tmp_path / "data", tmp_path / "killed"
+    with filled(data) as database, database.compactor.paused():
+        database.transact(EXCISE)
+        database.transact("[{:db/excise :friend}]")
+        database.transact('[{:email "ada@SECRET" :name "Ada is back"}]')
+        assert check_data(str(data), deep=True).findings == []
+        shutil.copytree(data, killed, ignore=shutil.ignore_patterns("lock*", "*.sock", "peers"))
+    assert check_data(str(killed), deep=True).findings == []
+    with Database.open(str(killed)):
+        pass
+    assert check_data(str(killed), deep=True).findings == []
+
+
+class _AtStage(BackupProgress):
+    """Does something once, when a stage of a check begins."""
+
+    def __init__(self, stage: str, act: Callable[[], None]) -> None:
+        self._acts = {stage: act}
+
+    def stage(self, name: str) -> None:
+        self._acts.pop(name, lambda: None)()
+
+    def bytes(self, done: int, total: int) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "stage", ["reading the log", "reading the segments", "replaying the log", "comparing the segments with the log"]
+)
+def test_a_check_during_one_finds_no_damage(tmp_path: Path, stage: str) -> None:
+    with filled(tmp_path) as database:
+
+        def excise() -> None:
+            database.transact(EXCISE)
+            database.compactor._clean()
+            assert not holding(tmp_path)
+
+        assert check_data(str(tmp_path), deep=True, watching=_AtStage(stage, excise)).findings == []
+        (file, *_) = sorted(path for path in (tmp_path / "segments").glob("attribute*"))
+        file.write_bytes(file.read_bytes()[:-1])
+        assert check_data(str(tmp_path), deep=True).findings

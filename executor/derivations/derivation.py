@@ -22,6 +22,7 @@ from adalog.executor.derivations.heights import HEIGHT, calls_in
 from adalog.executor.derivations.tabled import Tabled, height_of, table_of, with_source
 from adalog.executor.derivations.texts import Texts
 from adalog.executor.facts.facts import DerivedRelation, FactRows
+from adalog.planner.scope.attribute_entities import is_tie, is_tied
 from adalog.planner.scope.resolve import plain_value
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.layout import NIL
@@ -91,6 +92,8 @@ class Derivations:
         """A witness for each of some clauses that hold for a row. None where a call leads back to one above it."""
         found = []
         for clause in clauses:
+            if is_tie(clause):
+                continue
             step = self._step(clause, row, within)
             if step is None:
                 return None
@@ -99,7 +102,7 @@ class Derivations:
 
     def shown(self, row: Row) -> dict[str, str]:
         """The values of variables as EDN."""
-        return {name: write(value) for name, value in self._values(row).items()}
+        return {name: write(value) for name, value in self._values(row).items() if not is_tied(name)}
 
     def derived(self, call: Call, height: int | None = None, above: frozenset[Call] = frozenset()) -> Reason | None:
         """A rule with a row that a call follows from. `height`: the code of the least height of the fact, if it has
@@ -180,16 +183,16 @@ class Derivations:
 
     def _branch(self, clause: ast.Or | ast.OrJoin, row: Row, within: RuleBody) -> Reason | None:
         """The first branch that the row passes."""
-        seen = set(row)
+        seen, around = set(row), row
         if isinstance(clause, ast.OrJoin):
-            seen = {each.name for each in (*clause.required, *clause.variables)}
+            seen, around = {each.name for each in (*clause.required, *clause.variables)}, {}
         for number, branch in enumerate(clause.branches, 1):
             if isinstance(clause, ast.Optional) and number > 1:
                 return {"absent": True}
             names = {*seen.intersection(names_in(branch.clauses, inside_not=True)), HEIGHT}
             given = {name: code for name, code in row.items() if name in names and code != NIL}
             for found in self._rows(branch.clauses, given, within):
-                steps = self.steps(branch.clauses, found, within)
+                steps = self.steps(branch.clauses, {**around, **found}, within)
                 if steps is not None:
                     return {"branch": number, "with": self.shown(found), "steps": steps}
         return None

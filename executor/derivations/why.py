@@ -34,6 +34,8 @@ from adalog.executor.question.arguments import UNBOUND, GivenArgument, settled
 from adalog.executor.question.inputs import Inputs, bind_inputs, numbered, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.model.plan import Options, Plan
+from adalog.planner.order.statistics import Statistics
+from adalog.planner.scope.attribute_entities import with_attribute_entities
 from adalog.store.values.layout import NIL
 from adalog.store.values.scalars import keyword
 
@@ -46,7 +48,7 @@ def why(
     elements = question.query.find.elements
     if len(cells) != len(elements):
         raise invalid_argument(f"row has {len(cells)} cells, but :find has {len(elements)} columns")
-    asking = _Asking(question, plan, cells, run, plan_part)
+    asking = _Asking(_tied(question), plan, cells, run, plan_part)
     return cautiously(Options(), asking.reason, run.cancel)
 
 
@@ -194,6 +196,14 @@ class _Asking:
     def _texts(self) -> Texts:
         rules = self.question.rules
         return Texts({"": self.question.text} | ({} if rules is None else {RULES: rules}))
+
+
+def _tied(question: Question) -> Question:
+    """The question with the entities of attributes tied to them. Its scopes say which variables these are, and
+    clauses are looked at without the scope around them."""
+    is_ref = Statistics(question.databases, {}).is_ref
+    query = with_attribute_entities(question.query, question.relations, is_ref)
+    return replace(question, outline=replace(question.outline, query=query))
 
 
 def _scalars(names: Iterable[str]) -> tuple[ast.BindingInput, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from adalog.datalog import ast
 from adalog.datalog.names import names_in
@@ -18,7 +19,9 @@ from adalog.datalog.values import Keyword, identity
 IsRef = Callable[[str, object], bool]
 """Whether a source has refs under an attribute's name."""
 
-_IDENT = Keyword("db/ident")
+_IDENT: Final = Keyword("db/ident")
+# No symbol has a space in it, so that no variable of a query is meant.
+_ENTITY: Final = "(entid "
 
 
 def with_attribute_entities(query: ast.Query, relations: Set[str], is_ref: IsRef) -> ast.Query:
@@ -28,6 +31,20 @@ def with_attribute_entities(query: ast.Query, relations: Set[str], is_ref: IsRef
         replace(rule, clauses=_Scope.of(rule.clauses, frozenset(), relations, is_ref)) for rule in query.rules
     )
     return replace(query, where=where, rules=rules)
+
+
+def is_tied(variable: str) -> bool:
+    """Whether a variable is the entity of an attribute, which no text names."""
+    return variable.startswith(_ENTITY)
+
+
+def is_tie(clause: ast.Clause) -> bool:
+    """Whether a clause ties the entity of an attribute to it, which no text does."""
+    match clause:
+        case ast.Pattern(terms=(ast.Var(name), _, ast.Var(position=position))):
+            return is_tied(name) and clause.position == position
+        case _:
+            return False
 
 
 @dataclass
@@ -91,8 +108,7 @@ class _Scope:
     def entity(self, term: ast.Term, source: str) -> ast.Term:
         if not isinstance(term, ast.Var) or term.name not in self.attributes:
             return term
-        # No symbol has a space in it, so that no variable of the query is meant.
-        name = f"(entid {term.name})" if source == "$" else f"(entid {source} {term.name})"
+        name = f"{_ENTITY}{term.name})" if source == "$" else f"{_ENTITY}{source} {term.name})"
         entity = ast.Var(name, position=term.position)
         tie = (entity, ast.Const(_IDENT, identity(_IDENT)), term)
         self.entities[name] = ast.Pattern(ast.Source(source), tie, position=term.position)

@@ -98,6 +98,9 @@ class _Finder:
     misread: set[str] = field(default_factory=set)
     """Plain symbols that were probably not meant to be variables: no more is said about what they join."""
 
+    attributes: set[object] = field(default_factory=set)
+    """What stands in the places of attributes, anywhere in the scope of a variable."""
+
     def all(self) -> None:
         tree, query = self.outline.tree, self.outline.query
         for message, position, _ in self.symbols(query):
@@ -105,6 +108,8 @@ class _Finder:
         for body in (tree.body, *(branch.body for each in tree.predicates for branch in each.branches)):
             for leaf in everything(body):
                 self.leaf(leaf)
+                if isinstance(leaf, logical.DatomAtom):
+                    self.attributes.add(leaf.attribute)
             self.conjunction(body, {})
         for name, term in tree.constants.items():
             self.passed(term, self.outline.places.variables.get(name, ()), literal=False)
@@ -223,12 +228,11 @@ class _Finder:
         """Whether the clauses that hold together ask for what can be. `outside`: what variables hold around it."""
         known = dict(outside)
         items = list(conjuncts(node.items))
-        attributes = {item.attribute for item in items if isinstance(item, logical.DatomAtom)}
         for item in items:
             look()
             if isinstance(item, logical.DatomAtom) and not self.is_misread(item):
                 for name, held in self.held(item):
-                    if held is PlaceKind.ENTITY and name == item.value and name in attributes:
+                    if held is PlaceKind.ENTITY and name == item.value and name in self.attributes:
                         continue  # as the value of a ref it stands for the attribute's entity
                     before = known.setdefault(name, held)
                     if type_of(before) != type_of(held):

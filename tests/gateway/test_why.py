@@ -154,6 +154,28 @@ def test_arguments_ors_negations_and_values_that_are_missing(opened: Gateway) ->
     assert not data(opened, "root", text, **given)["why"]["holds"]
 
 
+@pytest.mark.parametrize(
+    ("clause", "facts"),
+    [
+        ("(or [?a :db/doc] [?a :db/valueType :db.type/long])", ["[:issue/points :db/valueType :db.type/long]"]),
+        ("(or-join [?a] (and [?a :db/ident ?i] [?a :db/valueType :db.type/long]))", None),
+        ("(or [?i ?a 1] [?i ?a 2])", None),
+    ],
+)
+def test_the_variable_of_an_attribute_stands_for_it_in_branches(
+    opened: Gateway, clause: str, facts: list[str] | None
+) -> None:
+    query = f'[:find ?a :where [?i :issue/title "two"] [?i ?a _] {clause}]'
+    found = why(opened, query, [":issue/points"])
+    assert found["holds"]
+    assert "?a" in found["with"]
+    assert not any("(" in name for name in found["with"])
+    steps = found["steps"][2]["steps"]
+    assert all("datom" in each for each in steps)
+    if facts is not None:
+        assert [each["fact"] for each in steps] == facts
+
+
 def test_a_pull_is_named_by_its_entity(opened: Gateway) -> None:
     query = "[:find (pull ?i [:db/id :issue/title]) :where [?i :issue/points 2]]"
     answer = data(opened, "root", "query($query: EDN!) { q(query: $query) { rows } }", query=query)["q"]["rows"]

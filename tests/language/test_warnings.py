@@ -247,6 +247,8 @@ def test_a_join_of_different_types(tracker):
     assert ":issue/title holds strings, :issue/points holds longs" in tracker.says(query.replace("‸", ""))
     quiet(tracker, "[:find ?i :where [?i :issue/points ?v] [?j :issue/owner ?v]]")
     quiet(tracker, "[:find ?i :where [?i :issue/kind] (or [?i :issue/title ?v] [?i :issue/points ?v])]")
+    quiet(tracker, "[:find ?a :where [_ :issue/owner ?a] (or [_ ?a 1] [_ ?a 2])]")
+    quiet(tracker, "[:find ?a :where (or [_ :issue/owner ?a] [_ ?a 1]) [?a :db/doc]]")
     query = "[:find ?i :where [?i :issue/title ?v] (or [?i :issue/status :open] ‸[?i :issue/points ?v])]"
     assert tracker.warnings(
         "[:find ?i :where [?i :issue/title ?v] (or-join [?i ?v] [?i :issue/title ?v] ‸[?i :issue/points ?v])]"

@@ -123,8 +123,16 @@ def wiped(server: RedisServer) -> RedisServer:
     return server
 
 
-def test_one_gateway_computes_for_all(wiped: RedisServer, database: Database) -> None:
-    with gateway(database, wiped.url) as first, gateway(database, wiped.url) as second:
+@pytest.fixture
+def patient(wiped: RedisServer, monkeypatch: pytest.MonkeyPatch) -> RedisServer:
+    """An empty server for which a lookup waits as long as a busy machine takes."""
+    monkeypatch.setattr(redis_layer, "LOOKUP_SECONDS", 10.0)
+    monkeypatch.setattr(redis_layer, "_STEP_SECONDS", 5.0)
+    return wiped
+
+
+def test_one_gateway_computes_for_all(patient: RedisServer, database: Database) -> None:
+    with gateway(database, patient.url) as first, gateway(database, patient.url) as second:
         assert first.ask_all() == {"MISS"}
         first.redis.flush()
         assert second.ask_all() == {"HIT"}
@@ -133,13 +141,13 @@ def test_one_gateway_computes_for_all(wiped: RedisServer, database: Database) ->
         assert second.count("bytes read") > 0
 
 
-def test_entries_go_on_after_a_restart_of_the_gateway(wiped: RedisServer, tmp_path: Path) -> None:
+def test_entries_go_on_after_a_restart_of_the_gateway(patient: RedisServer, tmp_path: Path) -> None:
     outcomes = []
     for _ in range(2):
         with Database.open(str(tmp_path / "data")) as database:
             if not database.snapshot().t:
                 fill(database)
-            with gateway(database, wiped.url) as opened:
+            with gateway(database, patient.url) as opened:
                 outcomes.append(opened.ask_all())
                 opened.redis.flush()
     assert outcomes == [{"MISS"}, {"HIT"}]
@@ -154,7 +162,7 @@ def test_two_databases_share_a_server_and_no_answers(wiped: RedisServer, databas
             assert second.ask_all() == {"MISS"}
 
 
-def test_a_copy_that_went_its_own_way(wiped: RedisServer, tmp_path: Path) -> None:
+def test_a_copy_that_went_its_own_way(patient: RedisServer, tmp_path: Path) -> None:
     """As a backup that was restored does: the same identity, the same numbers, other transactions."""
     import shutil
 
@@ -162,7 +170,7 @@ def test_a_copy_that_went_its_own_way(wiped: RedisServer, tmp_path: Path) -> Non
         fill(database)
     shutil.copytree(tmp_path / "data", tmp_path / "copy")
     for folder, number in (("data", 5), ("copy", 6)):
-        with Database.open(str(tmp_path / folder)) as database, gateway(database, wiped.url) as opened:
+        with Database.open(str(tmp_path / folder)) as database, gateway(database, patient.url) as opened:
             database.transact(f"[{{:n {number}}}]")
             assert opened.ask(QUERIES[1]) == "MISS"
             assert opened.ask("[:find ?n :where [_ :n ?n] :order-by [?n]]") == "MISS"
@@ -171,8 +179,8 @@ def test_a_copy_that_went_its_own_way(wiped: RedisServer, tmp_path: Path) -> Non
             opened.redis.flush()
 
 
-def test_past_and_present_share_an_entry(wiped: RedisServer, database: Database) -> None:
-    with gateway(database, wiped.url) as opened:
+def test_past_and_present_share_an_entry(patient: RedisServer, database: Database) -> None:
+    with gateway(database, patient.url) as opened:
         then = database.snapshot()
         database.transact("[[:db/add 900 :k :y]]")
         assert opened.ask(QUERIES[0]) == "MISS"
@@ -296,24 +304,24 @@ def test_what_a_request_waits_for_is_bounded() -> None:
         layer.close()
 
 
-def test_it_is_wiped(wiped: RedisServer, database: Database) -> None:
-    with gateway(database, wiped.url) as opened:
+def test_it_is_wiped(patient: RedisServer, database: Database) -> None:
+    with gateway(database, patient.url) as opened:
         opened.ask_all()
         opened.redis.flush()
         assert opened.ask_all() == {"HIT"}
-        with wiped.client() as client:
+        with patient.client() as client:
             client.flushall()
         assert opened.ask_all() == {"MISS"}
         assert opened.count("error") == 0
 
 
-def test_it_is_poisoned_with_random_bytes(wiped: RedisServer, database: Database) -> None:
+def test_it_is_poisoned_with_random_bytes(patient: RedisServer, database: Database) -> None:
     rng = Random(7)
-    with gateway(database, wiped.url) as opened:
+    with gateway(database, patient.url) as opened:
         opened.ask_all()
         opened.redis.flush()
-        with wiped.client() as client:
-            for key in filled(wiped):
+        with patient.client() as client:
+            for key in filled(patient):
                 whole = bytearray(client.get(key))  # type: ignore[arg-type]
                 kind = rng.randrange(3)
                 if kind == 0:
@@ -369,13 +377,13 @@ def test_an_entry_of_another_shape_with_a_checksum_that_fits(wiped: RedisServer,
         assert opened.ask_all() == {"MISS"}
 
 
-def test_entries_that_a_secret_signs(wiped: RedisServer, database: Database) -> None:
+def test_entries_that_a_secret_signs(patient: RedisServer, database: Database) -> None:
     secret = "a secret of thirty-two characters"
     with (
-        gateway(database, wiped.url) as unsigned,
-        gateway(database, wiped.url, secret=secret) as first,
-        gateway(database, wiped.url, secret=secret) as second,
-        gateway(database, wiped.url, secret=secret + "!") as other,
+        gateway(database, patient.url) as unsigned,
+        gateway(database, patient.url, secret=secret) as first,
+        gateway(database, patient.url, secret=secret) as second,
+        gateway(database, patient.url, secret=secret + "!") as other,
     ):
         unsigned.ask_all()
         unsigned.redis.flush()
@@ -549,15 +557,15 @@ def test_a_server_that_cannot_be_reached_is_one_line_of_the_log() -> None:
     assert "swordfish" not in line
 
 
-def test_nothing_is_left_in_redis_from_before_an_excision(wiped: RedisServer, database: Database) -> None:
-    with gateway(database, wiped.url) as first:
+def test_nothing_is_left_in_redis_from_before_an_excision(patient: RedisServer, database: Database) -> None:
+    with gateway(database, patient.url) as first:
         assert first.ask_all() == {"MISS"}
         first.redis.flush()
-        with wiped.client() as client:
+        with patient.client() as client:
             client.set("somebody's", b"own")
-        assert len(filled(wiped)) > len(QUERIES)
+        assert len(filled(patient)) > len(QUERIES)
         database.transact("[{:db/excise :k}]")
-        while filled(wiped) != [b"somebody's"]:
+        while filled(patient) != [b"somebody's"]:
             assert first.redis.usable
         assert first.ask_all() == {"MISS"}
         first.redis.flush()

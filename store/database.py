@@ -395,18 +395,22 @@ class Database:
     def reversal(self, t: int) -> TransactionData:
         """What undoes transaction t, to be submitted: its forms are made for the state that they are applied to.
 
-        Raises ARG_INVALID and BASIS_FUTURE for a number that no transaction has, BACKEND_UNAVAILABLE.
+        Raises ARG_INVALID and BASIS_FUTURE for a number that no transaction has, TX_INVALID for an excision,
+        BACKEND_UNAVAILABLE.
         """
         if type(t) is not int:
             raise invalid_argument(f"t is the number of a transaction, not {quoted(t)}")
         t = number_of(t)
         check_moment("t", t)
+        excised = self._snapshot.origin.excised
         report = next(self.transactions(t, t + 1, 1), None)
         if report is None and t == 0:
             raise invalid_argument("t = 0 is the empty database; the first transaction is 1")
         if report is None:
             raise self._not_reached(t)
-        return Reversal(report)
+        if t <= excised and any(is_excision for _, is_excision, _ in self.log.excised(t - 1, t)):
+            raise AdalogError(Code.TX_INVALID, f"transaction {t} is an excision, which cannot be undone")
+        return Reversal(report, excised)
 
     def transact(
         self, tx: TransactionData, *, expected_basis_t: int | None = None, idempotency_key: str | None = None

@@ -14,7 +14,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.arguments.transactions import transaction_data
 from adalog.schema.arguments.values import BasisInput, basis_suspicions, snapshot_of
 from adalog.schema.request.context import Context
-from adalog.schema.request.cursor import Cursor
+from adalog.schema.request.cursor import Cursor, excised_since
 from adalog.schema.request.transaction_wait import reached
 from adalog.schema.writing.scalars import EDN, JSON, Long
 
@@ -68,10 +68,11 @@ class BasisReading:
         if after is None:
             return await self.snapshot(), 0
         cursor = self.context.services.cursors.read(after, asked)
-        await reached(self.visible.raw, cursor.t, self.deadline)
+        await reached(self.visible.raw, max(cursor.t, cursor.excised), self.deadline)
         basis = BasisInput(t=Long(cursor.t), since=None if cursor.since is None else Long(cursor.since))
         basis.history = cursor.history
         snapshot = await self._opened(basis)
+        cursor.check(snapshot)
         if self.with_ is not None:
             snapshot = await self._applied(snapshot, self.with_, cursor.start)
         return snapshot, cursor.offset
@@ -101,4 +102,5 @@ def cursor_on(snapshot: Snapshot, asked: str, offset: int) -> Cursor:
     """The cursor of the page that ends before row `offset` of what was asked of the snapshot."""
     start = snapshot.origin.start
     t = snapshot.t if start is None else snapshot.t - 1
-    return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start)
+    excised = excised_since(snapshot, t)
+    return Cursor(asked, offset, t, snapshot.since_t or None, snapshot.is_history, start, excised)

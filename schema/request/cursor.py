@@ -18,7 +18,7 @@ from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.executor.live.subscribers.resume import ResumeTokens
 from adalog.executor.live.subscribers.signed_text import SIGNATURE_BYTES, packed, sign, unpacked
 from adalog.store.files.formats import RELEASE
-from adalog.store.snapshot.snapshot import SpeculationStart
+from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
 
 if TYPE_CHECKING:
     from adalog.store.database import Database
@@ -29,7 +29,8 @@ _MOST_CHARACTERS = 1_000
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """Where a page ended: `offset` rows of the answer to `question` on the view (t, since, history). start: where
-    the transaction that `with` applied to it began."""
+    the transaction that `with` applied to it began. excised: the last excision after t that the rows know of, 0 for
+    none: another one may have taken rows before the offset."""
 
     question: str
     offset: int
@@ -37,6 +38,12 @@ class Cursor:
     since: int | None = None
     history: bool = False
     start: SpeculationStart | None = None
+    excised: int = 0
+
+    def check(self, snapshot: Snapshot, argument: str = "after") -> None:
+        """Raises ARG_INVALID if a snapshot of its moment may have other rows by now. argument: that it came as."""
+        if self.excised != excised_since(snapshot, self.t):
+            raise outdated(argument)
 
 
 class Cursors:
@@ -51,7 +58,8 @@ class Cursors:
 
     def write(self, cursor: Cursor) -> str:
         view = (cursor.t, cursor.since, cursor.history)
-        body = orjson.dumps([cursor.question, cursor.offset, *view, cursor.start and [*cursor.start]])
+        start = cursor.start and [*cursor.start]
+        body = orjson.dumps([cursor.question, cursor.offset, *view, start, cursor.excised])
         return packed(self._sign(body), body)
 
     def read(self, text: str, question: str, *, owned: bool = False, argument: str = "after") -> Cursor:
@@ -65,8 +73,9 @@ class Cursors:
         if not hmac.compare_digest(signature, self._sign(body)):
             why = "was not made by this database and this release of adalog, or was changed on the way"
             raise _refused(argument, why)
-        asked, offset, t, since, history, start = orjson.loads(body)
-        cursor = Cursor(asked, offset, t, since, history, None if start is None else SpeculationStart(*start))
+        asked, offset, t, since, history, start, excised = orjson.loads(body)
+        start = None if start is None else SpeculationStart(*start)
+        cursor = Cursor(asked, offset, t, since, history, start, excised)
         asked = cursor.question.partition(".")[0] if owned else cursor.question
         if asked != question:
             raise _refused(argument, "belongs to another query, other arguments another basis or other permissions")
@@ -80,6 +89,19 @@ class Cursors:
 def question(*parts: object) -> str:
     """A short name of what was asked: equal parts, equal name."""
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def excised_since(snapshot: Snapshot, t: int) -> int:
+    """The last excision after a transaction that a snapshot knows of, 0 for none."""
+    excised = snapshot.origin.excised
+    return excised if excised > t else 0
+
+
+def outdated(argument: str) -> AdalogError:
+    return invalid_argument(
+        f"`{argument}` is of before an excision, which may have taken rows of the pages so far; begin with the "
+        "first page"
+    )
 
 
 def _refused(argument: str, why: str) -> AdalogError:

@@ -56,3 +56,33 @@ def test_as_json() -> None:
         assert "errors" not in opened.post(TRANSACT_JSON, tx=[{"db/excise": "person/name"}]).json()
         assert "errors" not in opened.post(TRANSACT_JSON, tx=[{"db/excise": ":person/name"}]).json()
         assert names(opened) == set()
+
+
+PAGES = """query ($after: String, $basis: BasisInput) {
+    q(query: "[:find ?e ?n :where [?e :person/name ?n]]", first: 1, after: $after, basis: $basis) {
+        rows pageInfo { endCursor } } }"""
+DATOMS = """query ($after: String, $basis: BasisInput) {
+    datoms(index: AVET, components: [":person/name"], first: 1, after: $after, basis: $basis) {
+        datoms { v } pageInfo { endCursor } } }"""
+TYPED = """query ($after: String, $basis: BasisInput) {
+    peopleConnection(first: 1, after: $after, basis: $basis, orderBy: [{name: ASC}]) {
+        edges { node { name } } pageInfo { endCursor } } }"""
+
+
+@pytest.mark.parametrize(("document", "field"), [(PAGES, "q"), (DATOMS, "datoms"), (TYPED, "peopleConnection")])
+def test_pages_that_were_begun_before_begin_anew(document: str, field: str) -> None:
+    """A page after it would lack the rows that have moved to where those were that went."""
+    more = '[{:person/email "cid@x" :person/name "Cid"} {:person/email "dan@x" :person/name "Dan"}]'
+    with gateway(None, SCHEMA, DATA, more) as opened:
+        cursor = opened.data(document)[field]["pageInfo"]["endCursor"]
+        assert "Bob" in str(opened.data(document, after=cursor))
+        opened.data(TRANSACT, tx=EDN)
+        refused = opened.error(document, after=cursor)
+        assert refused["extensions"]["code"] == "ARG_INVALID"
+        assert "an excision" in refused["message"]
+        for basis in (None, {"t": 3}):
+            cursor = opened.data(document, basis=basis)[field]["pageInfo"]["endCursor"]
+            opened.data(TRANSACT, tx='[{:person/email "eve@x" :person/name "Aaron"}]')
+            assert "Cid" in str(opened.data(document, after=cursor, basis=basis))
+        opened.data(TRANSACT, tx='[{:db/excise [:person/email "dan@x"]}]')
+        assert "an excision" in opened.error(document, after=cursor, basis=basis)["message"]

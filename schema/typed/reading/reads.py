@@ -22,6 +22,7 @@ from adalog.schema.arguments.viewers import visible_as_named
 from adalog.schema.request.budget import JsonChunks, RepeatedWork
 from adalog.schema.request.context import Context
 from adalog.schema.request.limits import exceeded
+from adalog.schema.request.transaction_wait import reached
 from adalog.schema.request.visible_database import VisibleDatabase
 from adalog.schema.typed.model import Model, TypeModel
 from adalog.schema.typed.reading.entity_texts import EntityTexts
@@ -266,6 +267,7 @@ async def _snapshot(
     if cursors.t is not None and (asked.paged or not given):
         # A cursor of the root itself belongs to this very basis.
         given = {"t": cursors.t}
+    await reached(visible.raw, cursors.excised, within.deadline)
     if not given:
         snapshot = context.present(visible)
     else:
@@ -276,7 +278,7 @@ async def _snapshot(
             f"basis is of transaction {snapshot.t}, but the cursor is of transaction {cursors.t}; leave one of "
             "them out"
         )
-    cursors.t = snapshot.t
+    cursors.read_from(snapshot)
     return snapshot
 
 

@@ -28,7 +28,7 @@ from adalog.store.values.changes import Scope
 _EXCISE: Final = Keyword("db/excise")
 _ATTRS: Final = Keyword("db.excise/attrs")
 _BEFORE: Final = Keyword("db.excise/beforeT")
-_WRITTEN: Final = "{:db/excise 17592186045418}"
+_WRITTEN: Final = "{:db/excise 17}"
 
 
 def is_excision(form: Any) -> bool:

@@ -45,13 +45,22 @@ class _Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Reversal:
-    """Undoes the transaction of a report, as a `TransactionFunction`. report: all of it, as the log has it."""
+    """Undoes the transaction of a report, as a `TransactionFunction`. report: all of it, as the log has it.
+    excised: the last excision when it was read."""
 
     report: TxReport
+    excised: int = 0
 
     def transaction(self, state: DatabaseState, evaluation: Evaluation) -> Transaction:
         """The forms that undo what its author sees of it. Raises TX_CONFLICT, which says what came since,
         TX_INVALID if there is nothing to undo, and LIMIT_EXCEEDED."""
+        if state.snapshot().origin.excised != self.excised:
+            # What was taken from it would come back.
+            raise AdalogError(
+                Code.TX_CONFLICT,
+                f"something was excised while transaction {self.report.t} was read; send this again",
+                retryable=True,
+            )
         report = evaluation.visible_report(self.report, state.whole)
         if len(report.datoms) > _MOST_DATOMS:
             raise limit_exceeded(

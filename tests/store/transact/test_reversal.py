@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from adalog.datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.values.attribute import TX_BASE
@@ -243,3 +243,16 @@ def _random_transaction(database: Database, chance: random.Random) -> None:
     # Forms that contradict each other, and names that are taken.
     with suppress(AdalogError):
         database.transact(f"[{' '.join(forms)}]")
+
+
+def test_what_was_excised_meanwhile_does_not_come_back(database: Database) -> None:
+    database.transact('[{:db/id 1 :p/name "Ada"} {:db/id 2 :q/also "Ada"}]')
+    t = database.transact('[[:db/add 1 :p/name "Augusta"]]').t
+    read = database.reversal(t)
+    database.transact("[{:db/excise 1}]")
+    with pytest.raises(AdalogError, match="something was excised") as refused:
+        database.transact(read)
+    assert (refused.value.code, refused.value.retryable) == (Code.TX_CONFLICT, True)
+    assert refusal(database, t).startswith("TX_INVALID: transaction 3 has nothing to undo")
+    assert not [datom for datom in database.snapshot().history().datoms("EAVT") if datom.e == 1]
+    assert refusal(database, t + 1) == f"TX_INVALID: transaction {t + 1} is an excision, which cannot be undone"

@@ -65,6 +65,11 @@ class LruCache(Generic[K, V]):
                 self._nbytes -= oldest.nbytes
         return True
 
+    def remove(self, key: K) -> None:
+        with self._lock:
+            held = self._held.pop(key, None)
+            self._nbytes -= 0 if held is None else held.nbytes
+
     def clear(self) -> None:
         with self._lock:
             self._held.clear()

@@ -115,7 +115,7 @@ class ResultCache:
         self.settings = settings
         self.tally = Tally()
         self.memory: LruCache[bytes, CachedValue] = LruCache(settings.memory_bytes, settings.entry_bytes)
-        self.redis = None if settings.redis is None else _connected(settings.redis, self.tally)
+        self.redis = None if settings.redis is None else _connected(settings.redis, self.tally, database)
         self.engine = engine
         self.turns = turns
         self.keys = CacheKeys(database, LruCache(settings.shape_bytes))
@@ -196,7 +196,7 @@ class ResultCache:
             entry = None if name is None else await driver.entry(self.redis, name)
             value = None if entry is None else lookup.read(entry)
             if value is not None:
-                self.memory.put(lookup.key.name, value, value.nbytes)
+                self._keep(lookup, value)
         return value
 
     def computed(self, lookup: _Lookup, cancel: Cancel) -> _Outcome:
@@ -208,9 +208,9 @@ class ResultCache:
         value = lookup.compute(cancel)
         seconds = time.perf_counter() - started
         outcome = _Outcome(value, computed=True, waited=cancel.waited, lane=cancel.lane)
-        if not lookup.question.is_certain or not is_committed(lookup.question, self._database.snapshot()):
+        if not lookup.question.is_certain or not self._is_current(lookup):
             return outcome
-        if not self.memory.put(lookup.key.name, value, value.nbytes):
+        if not self._keep(lookup, value):
             self.tally.add("process", "too large")
         if self.redis is not None and self.redis.usable:
             if value.nbytes > self.redis.settings.entry_bytes * _UNFOLDED:
@@ -218,8 +218,20 @@ class ResultCache:
             else:
                 name = self.known_name(lookup.key)
                 if name is not None:
-                    self.redis.put(name, value.entry, seconds)
+                    self.redis.put(name, value.entry, seconds, lambda: self._is_current(lookup))
         return outcome
+
+    def _is_current(self, lookup: _Lookup) -> bool:
+        """Whether nothing was excised since its snapshot was taken."""
+        return is_committed(lookup.question, self._database.snapshot())
+
+    def _keep(self, lookup: _Lookup, value: CachedValue) -> bool:
+        """Keeps a value in this process; returns False if it is too large."""
+        is_kept = self.memory.put(lookup.key.name, value, value.nbytes)
+        if not self._is_current(lookup):
+            # All was forgotten before, or is now.
+            self.memory.remove(lookup.key.name)
+        return is_kept
 
     def _rows(self, keyed: KeyedQuestion) -> _Lookup:
         question = keyed.question
@@ -434,11 +446,11 @@ def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a thread's driver does not suspend")
 
 
-def _connected(settings: RedisSettings, tally: Tally) -> RedisLayer:
+def _connected(settings: RedisSettings, tally: Tally, database: Database) -> RedisLayer:
     require("redis", "redis", "a cache in Redis")
     from adalog.executor.cache.redis_layer import RedisLayer
 
-    return RedisLayer(settings, tally)
+    return RedisLayer(settings, tally, database.log.identity)
 
 
 def _shown(keyed: KeyedQuestion, kept: CachedValue) -> Result:

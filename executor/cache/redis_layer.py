@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import logging
 import queue
 import random
@@ -41,6 +42,8 @@ _LOOKUPS_AT_ONCE: Final = 4
 _WRITES_WAITING: Final = 64
 _FIRST_PAUSE: Final = 0.25
 _DELETED_AT_ONCE: Final = 500
+# Of a database's identity, in the names of its entries.
+_OWNER_BYTES: Final = 8
 _LONGEST_PAUSE: Final = 30.0
 # How much the newest measurement counts.
 _NEWEST: Final = 0.2
@@ -51,6 +54,7 @@ class _Write:
     key: bytes
     make: Callable[[], CacheEntry]
     seconds: float
+    is_current: Callable[[], bool]
 
 
 @dataclass
@@ -77,10 +81,17 @@ class RedisLayer:
     """Look-ups and writes. Thread-safe; `close` ends its threads and connections."""
 
     def __init__(
-        self, settings: RedisSettings, tally: Tally, clock: Callable[[], float] = time.perf_counter
+        self,
+        settings: RedisSettings,
+        tally: Tally,
+        identity: str = "",
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Raises ARG_INVALID for a URL that is none. Connects in the background."""
+        """identity: of the database whose answers these are. Raises ARG_INVALID for a URL that is none. Connects in
+        the background."""
         self.settings = settings
+        digest = hashlib.blake2b(identity.encode(), digest_size=_OWNER_BYTES).hexdigest()
+        self._owner = f"{digest}:"
         self.cost = Cost()
         self._seal = UNSIGNED if settings.secret is None else Signature(settings.secret)
         self._tally = tally
@@ -177,16 +188,23 @@ class RedisLayer:
         return entry
 
     def _name(self, key: bytes) -> str:
-        return self.settings.prefix + key.hex()
+        return f"{self.settings.prefix}{self._owner}{key.hex()}"
 
     # Writing, and looking whether it is back
 
-    def put(self, key: bytes, make: Callable[[], CacheEntry], seconds: float) -> None:
-        """Writes an entry in the background if fetching it costs less than computing it did. Never waits."""
+    def put(
+        self,
+        key: bytes,
+        make: Callable[[], CacheEntry],
+        seconds: float,
+        is_current: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Writes an entry in the background if fetching it costs less than computing it did, and if it is current
+        by then: false from a moment before `forget` on for what that is about. Never waits."""
         if not self.usable:
             return
         try:
-            self._writes.put_nowait(_Write(key, make, seconds))
+            self._writes.put_nowait(_Write(key, make, seconds, is_current))
         except queue.Full:
             self._tally.add("redis", "dropped")
 
@@ -194,8 +212,7 @@ class RedisLayer:
         self._writes.join()
 
     def forget(self) -> None:
-        """Has all entries deleted in the background, once Redis answers, also those of other databases with the
-        same prefix. Never waits."""
+        """Has all entries of the database deleted in the background, once Redis answers. Never waits."""
         self._drain()
         self._forgets.set()
         self._wake()
@@ -278,12 +295,18 @@ class RedisLayer:
     def _delete_all(self) -> None:
         self._forgets.clear()
         try:
-            for names in batched(self._client.scan_iter(f"{_escaped(self.settings.prefix)}*", _DELETED_AT_ONCE)):
+            every = self._client.scan_iter(f"{_escaped(self.settings.prefix)}*", _DELETED_AT_ONCE)
+            for names in batched(filter(self._is_own, every)):
                 self._client.unlink(*names)
         except (redis.RedisError, OSError) as error:
             self._forgets.set()
             self._failed(error)
             self._closed.wait(_FIRST_PAUSE)
+
+    def _is_own(self, name: bytes) -> bool:
+        """Earlier releases did not say whose an entry is: such a one may be this database's."""
+        rest = name.removeprefix(self.settings.prefix.encode())
+        return rest.startswith(self._owner.encode()) or b":" not in rest
 
     def _write(self, write: _Write) -> None:
         try:
@@ -301,6 +324,9 @@ class RedisLayer:
             self._tally.add("redis", "too cheap")
             return
         ttl = max(1, round(self.settings.ttl * _RANDOM.uniform(0.9, 1.1)))
+        # What was excised until now was forgotten before. After this it is forgotten by this thread, later.
+        if not write.is_current():
+            return
         started = self._clock()
         try:
             self._client.set(self._name(write.key), data, ex=ttl)

@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -22,7 +22,8 @@ import pytest
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.cache import redis_layer
+from adalog.executor.bounds.lru_cache import LruCache
+from adalog.executor.cache import answers, redis_layer
 from adalog.executor.cache.answers import ResultCache
 from adalog.executor.cache.codec import KEY_BYTES, CacheEntry, encode, stored
 from adalog.executor.cache.redis_layer import LOOKUP_SECONDS, Cost, RedisLayer
@@ -372,7 +373,7 @@ def test_an_entry_of_another_shape_with_a_checksum_that_fits(wiped: RedisServer,
         opened.redis.flush()
         with wiped.client() as client:
             for name in filled(wiped):
-                key = bytes.fromhex(name.removeprefix(b"adalog:").decode())
+                key = bytes.fromhex(name.rpartition(b":")[2].decode())
                 client.set(name, encode(key, CacheEntry((stored("long", [1]),) * 7)))
         assert opened.ask_all() == {"MISS"}
 
@@ -503,7 +504,8 @@ def test_only_what_takes_longer_to_compute_than_to_fetch(
         assert (tally.all()["redis", "too cheap"], tally.all()["redis", "stored"]) == (1, 1)
         assert layer.get(bytes(KEY_BYTES)) is not None
         with wiped.client() as client:
-            ttl = client.ttl(f"adalog:{bytes(KEY_BYTES).hex()}")
+            (name,) = filled(wiped)
+            ttl = client.ttl(name)
         assert 0.89 * 86_400 <= ttl <= 1.11 * 86_400  # type: ignore[operator]
     finally:
         layer.close()
@@ -558,15 +560,63 @@ def test_a_server_that_cannot_be_reached_is_one_line_of_the_log() -> None:
 
 
 def test_nothing_is_left_in_redis_from_before_an_excision(patient: RedisServer, database: Database) -> None:
-    with gateway(database, patient.url) as first:
+    with (
+        gateway(database, patient.url) as first,
+        Database.open(":memory:") as other,
+        gateway(other, patient.url) as of_other,
+    ):
+        fill(other)
+        of_other.ask_all()
+        of_other.redis.flush()
+        others = filled(patient)
         assert first.ask_all() == {"MISS"}
         first.redis.flush()
         with patient.client() as client:
             client.set("somebody's", b"own")
-        assert len(filled(patient)) > len(QUERIES)
+            # As earlier releases named an entry.
+            client.set(f"adalog:{bytes(KEY_BYTES).hex()}", b"an entry")
+        assert len(filled(patient)) > len(others) + len(QUERIES)
         database.transact("[{:db/excise :k}]")
-        while filled(patient) != [b"somebody's"]:
+        while filled(patient) != [*others, b"somebody's"]:
             assert first.redis.usable
+        assert of_other.ask_all() == {"HIT"}
         assert first.ask_all() == {"MISS"}
         first.redis.flush()
         assert first.ask_all() == {"HIT"}
+
+
+def test_an_answer_that_was_computed_before_an_excision_is_not_kept_after_it(
+    patient: RedisServer, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At any point: while it is computed, before it is kept here, and before it is written to Redis."""
+    with gateway(database, patient.url) as opened:
+        opened.cache.memory = LruCache(1 << 20)
+        for name in ("is_committed", "put", "encode"):
+            excised = [False]
+
+            def after(whole: Callable[..., Any], excised: list[bool] = excised) -> Callable[..., Any]:
+                def call(*args: Any, **more: Any) -> Any:
+                    found = whole(*args, **more)
+                    if not excised[0]:
+                        excised[0] = True
+                        database.transact("[{:db/excise :k}]")
+                    return found
+
+                return call
+
+            with monkeypatch.context() as patched:
+                match name:
+                    case "put":
+                        patched.setattr(opened.cache.memory, "put", after(opened.cache.memory.put))
+                    case "encode":
+                        patched.setattr(redis_layer, "encode", after(redis_layer.encode))
+                    case _:
+                        patched.setattr(answers, "is_committed", after(answers.is_committed))
+                opened.pool.run(QueryRequest(QUERIES[0]))
+                opened.redis.flush()
+            assert excised == [True]
+            assert len(opened.cache.memory) == 0, name
+            while filled(patient):
+                assert opened.redis.usable, name
+            opened.redis.flush()
+            assert filled(patient) == [], name

@@ -15,7 +15,7 @@ from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
 from adalog.store.files.segment import Segment
 from adalog.store.tries import fold_pieces
 from adalog.store.tries.fold_pieces import FoldTarget, Pair
-from adalog.store.tries.value_index import may_have_index
+from adalog.store.tries.value_index import INDEXED_TAGS
 from adalog.store.values.layout import tag_of
 
 
@@ -46,9 +46,9 @@ def fold(runner: TaskRunner, job: FoldJob) -> Segment:
 
 
 def _tags(job: FoldJob) -> set[int]:
-    """The tag of an attribute's values, if they may have an index."""
-    keys = job.relation.base.ve.keys
-    return {tag_of(int(keys[0]))} if may_have_index(keys[:1], keys[-1:], len(keys)) else set()
+    """The tag of an attribute's values, if they may have an index once they are folded."""
+    columns = [job.relation.base.ve.keys, *(run.ve.keys for run in job.relation.runs), job.events.v]
+    return {tag_of(int(column[0])) for column in columns if len(column)} & INDEXED_TAGS
 
 
 def folding_on(session: Session) -> Elsewhere:

@@ -29,6 +29,8 @@ INDEXED: Final = frozenset({"string", "double", "bigdec"})
 
 # What the values of a type are ordered among.
 _GROUPS: Final = {layout.TAG_STRING: "string", layout.TAG_DOUBLE: NUMBER, layout.TAG_BIGDEC: NUMBER}
+INDEXED_TAGS: Final = frozenset(_GROUPS)
+"""The tags of their values."""
 # Strings of more bytes than this are not sorted: a task has no memory for them.
 _MOST_BYTES: Final = 1 << 31
 _SAMPLES: Final = 1024

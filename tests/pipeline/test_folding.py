@@ -21,6 +21,7 @@ from adalog.store.checkpoint.fold_memory import PAIR_BYTES
 from adalog.store.database import Database
 from adalog.store.files.segment import Segment
 from adalog.store.tries import relation as relations
+from adalog.store.tries import value_index
 from adalog.store.tries.fold_pieces import ranges_of, samples_of
 from tests.pipeline.pipeline_in_process import InProcess
 
@@ -112,6 +113,66 @@ def test_a_fold_in_pieces_is_the_fold_of_one_process(tmp_path: Path, size: int) 
             each.base.ev.figures is not None and each.base.ev.figures.dense is not None for each in relations_of
         )
         assert [fault for each in relations_of for fault in relation_faults(each)] == []
+
+
+ORDERED = """[
+ {:db/ident :v/text :db/valueType :db.type/string :db/cardinality :db.cardinality/many}
+ {:db/ident :v/double :db/valueType :db.type/double :db/cardinality :db.cardinality/one}
+ {:db/ident :v/price :db/valueType :db.type/bigdec :db/cardinality :db.cardinality/one}]"""
+
+
+def values_in_random_order(rng: Random) -> str:
+    """Values of which the order is not that in which they were first met; some entities have the same ones."""
+    forms = [
+        form
+        for e in rng.sample(range(100, 400), rng.randrange(20, 60))
+        for form in (
+            f'[:db/add {e} :v/text "{rng.choice("aéz")}{rng.randrange(300)}"]',
+            f"[:db/add {e} :v/double {rng.choice(['##NaN', '##-Inf', -0.5, *(rng.random() for _ in range(3))])}]",
+            f"[:db/add {e} :v/price {rng.randrange(-500, 500)}.{rng.randrange(100):02}M]",
+        )
+    ]
+    return f"[{' '.join(forms)}]"
+
+
+def check_order(database: Database) -> int:
+    """How many attributes have the order of their values in their base's file; each order is right."""
+    count, snapshot = 0, database.snapshot()
+    for name in ("v/text", "v/double", "v/price"):
+        attribute = snapshot.attribute(Keyword(name))
+        assert attribute is not None
+        base = snapshot.data_of(attribute.id).relation.base
+        if base.ve.order is None:
+            assert len(base.ve.keys) < value_index.LEAST, "an attribute with so many values has their order"
+            continue
+        count += 1
+        assert base.segment is not None
+        values = snapshot.codes.decode_many(base.ve.keys[base.ve.order])
+        assert sorted(base.ve.order.tolist()) == list(range(len(base.ve.keys)))
+        numbers = [value for value in values if value == value]
+        assert numbers == sorted(numbers)
+        assert all(value != value for value in values[len(numbers) :]), "NaN is last"
+    return count
+
+
+@pytest.mark.parametrize("least", [2, 50])
+def test_a_fold_in_pieces_writes_the_order_of_values(
+    tmp_path: Path, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the first fold, and the one by which an attribute comes to have so many values."""
+    monkeypatch.setattr(value_index, "LEAST", least)
+    rng, folding, orders = Random(least), Counted(), 0
+    with Database.open(str(tmp_path / "pieces")) as database:
+        database.compactor.have_folded(folding, 12 * PAIR_BYTES)
+        database.transact(ORDERED)
+        for _ in range(8):
+            database.transact(values_in_random_order(rng))
+            database.compact()
+            orders = max(orders, check_order(database))
+        assert folding.jobs
+        assert orders == 3
+    with Database.open(str(tmp_path / "pieces")) as again:
+        assert check_order(again) == 3
 
 
 def test_where_nobody_else_can_fold_this_process_does(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

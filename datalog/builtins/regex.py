@@ -39,6 +39,8 @@ _WHOLE: Final = _re2.RE2.Anchor.ANCHOR_BOTH
 
 _OF_REPLACEMENT: Final = re.compile(r"([^$\\]+|\$(?![0-9]))|\$([0-9])|(\\.?)", re.DOTALL)
 _ESCAPE: Final = Keyword("escape")
+# What stands for something else, or may begin with such.
+_SPECIAL: Final = frozenset(r"\^$.|?*+()[]{}")
 
 Spans = list[tuple[int, int]]
 
@@ -238,6 +240,11 @@ def _of_like(pattern: str, escape: str) -> str:
     found = re.findall(f"([^{re.escape(escape)}])|{re.escape(escape)}(.?)", pattern, re.DOTALL)
     parts = [meant[plain] if plain in meant else re.escape(escaped or plain) for plain, escaped in found]
     return f"(?s){''.join(parts)}"
+
+
+def literal_regex(pattern: str) -> RegexPattern | None:
+    """A pattern that stands for itself alone; None of others, and of those that are refused."""
+    return _compiled(pattern) if len(pattern) <= MAX_PATTERN and not _SPECIAL & set(pattern) else None
 
 
 def like_regex(pattern: str) -> RegexPattern:

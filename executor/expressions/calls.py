@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -27,7 +28,7 @@ from adalog.executor.expressions.number_columns import (
     arithmetic,
     comparison,
 )
-from adalog.executor.expressions.text_columns import FALSE_OF_NIL, compared, constants_of, of_texts
+from adalog.executor.expressions.text_columns import FALSE_OF_NIL, TextTest, pieces_of, text_test
 from adalog.executor.join.batch import Batch, Column, Mask, stack
 from adalog.executor.kernels import group_kernels
 from adalog.store.values.codes import Scratch
@@ -131,6 +132,14 @@ class Call:
         if not batch.size:
             return np.empty(0, np.int64)
         return self._results({leaf: column_of(leaf, batch) for leaf in self.leaves()}, batch.size)
+
+    def holding(self, batch: Batch) -> Mask | None:
+        """bool[n]: the rows whose result is neither nil nor false, of comparisons and tests of texts, which need no
+        codes for that; None of others, and where it takes the values."""
+        leaves = self.leaves()
+        if not batch.size or not leaves:
+            return None
+        return self._holding({leaf: column_of(leaf, batch) for leaf in leaves})
 
     def numbers(self, batch: Batch, numbers: NumberColumns) -> Numbers | None:
         """The results of arithmetic on numbers, which need no codes then; None where some are nil or others."""
@@ -248,7 +257,7 @@ class Call:
     def _of_nil(self) -> int | None:
         """The code of the result where an argument is nil, of comparisons and arithmetic of numbers; None of
         others, and where calls within may refuse what they are given."""
-        if self.name in FALSE_OF_NIL and constants_of(self.name, self.arguments):
+        if self.name in FALSE_OF_NIL and self._text_test is not None:
             return FALSE
         if self.name not in COMPARE.keys() | ARITHMETIC.keys() or len(self.arguments) < 2 or not self.is_plain:
             return None
@@ -258,28 +267,42 @@ class Call:
         """The results on columns of codes or numbers; None where they take the values."""
         if not columns:
             return None
-        if self.name in ("=", "not=", "!=") and len(self.arguments) == 2 and self.is_plain:
-            a, b = (each if isinstance(each, int) else columns[each] for each in self.arguments)
-            return np.where(((a == b) == (self.name == "=")) & (a != NIL) & (b != NIL), TRUE, FALSE)
-        constants = constants_of(self.name, self.arguments)
-        if constants:
-            column = next(iter(columns.values()))
-            return of_texts(self.name, column, constants, self.running.run)
-        size = len(next(iter(columns.values())))
+        holding = self._holding(columns)
+        if holding is not None:
+            test = self._text_test
+            return np.where(holding, test.holds, test.fails) if test is not None else np.where(holding, TRUE, FALSE)
+        match self.name, self.arguments:
+            case "subs", (str() as text, int() as start, int() as end):
+                return pieces_of(columns[text], start, end, self.running.run)
         if self.name in membership.NAMES:
-            return self._membership(columns, size)
+            return self._membership(columns, len(next(iter(columns.values()))))
         numbers = NumberColumns(self.values, self.cancel.check)
-        if self.name in COMPARE and len(self.arguments) == 2:
-            texts = compared(self.name, self.arguments, columns, self.running.run)
-            if texts is not None:
-                return texts
-            holds = self._instants_compared(columns)
-            if holds is None:
-                pair = [self._numbers_of(each, columns, numbers) for each in self.arguments]
-                holds = comparison(self.name, pair[0], pair[1])
-            return None if holds is None else np.broadcast_to(np.where(holds, TRUE, FALSE), size)
         computed = self._numbers(columns, numbers)
         return None if computed is None else numbers.codes(computed)
+
+    @cached_property
+    def _text_test(self) -> TextTest | None:
+        return text_test(self.name, self.arguments)
+
+    def _holding(self, columns: Mapping[_Leaf, Column]) -> Mask | None:
+        """As of `holding`."""
+        test = self._text_test
+        holds: Mask | None = None
+        if test is not None:
+            holds = test.holding(columns[test.variable], self.running.run)
+        if holds is not None or len(self.arguments) != 2:
+            return holds
+        if self.name in ("=", "not=", "!=") and self.is_plain:
+            a, b = (each if isinstance(each, int) else columns[each] for each in self.arguments)
+            return np.asarray(((a == b) == (self.name == "=")) & (a != NIL) & (b != NIL))
+        if self.name not in COMPARE:
+            return None
+        holds = self._instants_compared(columns)
+        if holds is None:
+            numbers = NumberColumns(self.values, self.cancel.check)
+            pair = [self._numbers_of(each, columns, numbers) for each in self.arguments]
+            holds = comparison(self.name, pair[0], pair[1])
+        return None if holds is None else np.broadcast_to(holds, len(next(iter(columns.values()))))
 
     def _membership(self, columns: Mapping[_Leaf, Column], size: int) -> Column | None:
         subject, collection = self.arguments

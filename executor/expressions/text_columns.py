@@ -1,11 +1,13 @@
-"""Tests and pieces of strings by the column: of the distinct strings that rows have, by loops of Arrow's.
+"""Tests and pieces of strings by the column: each distinct string that rows have is looked at once.
 
-What a built-in refuses, or Arrow means differently, is left to the built-in.
+What looks for parts of strings is a search of the dictionary's bytes; the rest are loops of Arrow's. What a
+built-in refuses, or Arrow means differently, is left to the built-in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,32 +16,31 @@ import pyarrow as pa
 from adalog.datalog.builtins.regex import like_regex
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.expressions import text_search
-from adalog.executor.join.batch import Column
+from adalog.executor.expressions.text_search import TextSearch, pattern_of
+from adalog.executor.join.batch import Column, Mask
 from adalog.executor.kernels import group_kernels
+from adalog.executor.kernels.text_kernels import UNKNOWN
 from adalog.store.values.codes import Scratch
-from adalog.store.values.layout import FALSE, PAYLOAD_MASK, TAG_STRING, TRUE, one_tag, tag_of
+from adalog.store.values.dictionary import KeyColumn
+from adalog.store.values.layout import FALSE, NIL, PAYLOAD_MASK, TAG_STRING, TRUE, code_of, one_tag, tag_of
 
 # Strings between two looks at the deadline, each of which may have a million characters.
 _AT_ONCE: Final = 1 << 14
 # So many strings may be known for each that is asked for.
 _WORTH: Final = 16
+_FIRST: Final = code_of(TAG_STRING, 0)
 
-Test = Callable[[Any, str], Any]
+Arrows = Callable[[Any, str], Any]
 """From a column of texts and a constant one to a column of booleans; None where it is left to the built-in."""
+Test = Callable[[Column], Mask | None]
+"""Which of some distinct texts a test holds for; None where it is left to the built-in."""
 
 
 def _like(texts: pa.Array, pattern: str) -> pa.Array | None:
     import pyarrow.compute as pc
 
-    if "_" not in pattern and "\\" not in pattern:
-        match pattern.split("%"):
-            case [whole]:
-                return pc.equal(texts, whole)
-            case [start, ""]:
-                return pc.starts_with(texts, start)
-            case ["", end]:
-                return pc.ends_with(texts, end)
+    if not {"%", "_", "\\"} & set(pattern):
+        return pc.equal(texts, pattern)
     try:
         regex = like_regex(pattern)
     except AdalogError:
@@ -61,25 +62,10 @@ def _unanchored(like: str) -> str:
 def _includes(texts: pa.Array, part: str) -> pa.Array:
     import pyarrow.compute as pc
 
-    found = text_search.including(texts, part)
-    if found is not None:
-        return found
-    if part.isascii() and part.isalnum():
-        # RE2 finds letters sooner than Arrow's own search does.
-        return pc.match_substring_regex(texts, part)
     return pc.match_substring(texts, part)
 
 
-def _by_name(name: str) -> Test:
-    def test(texts: pa.Array, pattern: str) -> pa.Array:
-        import pyarrow.compute as pc
-
-        return getattr(pc, name)(texts, pattern)
-
-    return test
-
-
-def _by_order(name: str) -> Test:
+def _by_order(name: str) -> Arrows:
     """The order of UTF-8's bytes is that of code points, by which the built-in compares."""
 
     def test(texts: pa.Array, other: str) -> pa.Array:
@@ -90,139 +76,201 @@ def _by_order(name: str) -> Test:
     return test
 
 
-def _not_like(texts: pa.Array, pattern: str) -> pa.Array | None:
-    import pyarrow.compute as pc
-
-    found = _like(texts, pattern)
-    return None if found is None else pc.invert(found)
-
-
-_TESTS: Final[dict[str, Test]] = {
-    "starts-with?": _by_name("starts_with"),
-    "ends-with?": _by_name("ends_with"),
-    "includes?": _includes,
-    "like": _like,
-    "not-like": _not_like,
-}
-_ORDERS: Final[dict[str, Test]] = {
+_ORDERS: Final[dict[str, Arrows]] = {
     "<": _by_order("less"),
     "<=": _by_order("less_equal"),
     ">": _by_order("greater"),
     ">=": _by_order("greater_equal"),
 }
+# Of parts that are too long for the search, or of characters that may be any.
+_ARROWS: Final = _ORDERS | {"includes?": _includes, "like": _like}
 _TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_TESTS: Final = frozenset({"starts-with?", "ends-with?", "includes?", "like"})
 FALSE_OF_NIL: Final = frozenset({"like", "not-like"})
-_CONSTANTS: Final = dict.fromkeys(_TESTS, 1) | {"subs": 2}
 
 
-def constants_of(name: str, arguments: Sequence[object]) -> tuple[int, ...]:
-    """The codes of the constants that follow the one text of a built-in that is known here; none of others."""
-    constants = tuple(each for each in arguments[1:] if isinstance(each, int))
-    if len(constants) != _CONSTANTS.get(name) or len(arguments) != len(constants) + 1:
-        return ()
-    return constants if isinstance(arguments[0], str) else ()
+@dataclass(frozen=True, slots=True)
+class TextTest:
+    """A built-in that says something of the texts of one variable, given a constant one.
+
+    `holds`, `fails`: the codes of its results. `inverse`: it holds where the one that is looked for does not.
+    """
+
+    name: str
+    variable: str
+    constant: int
+    holds: int = TRUE
+    fails: int = FALSE
+    inverse: bool = False
+
+    def holding(self, codes: Column, run: QueryRun) -> Mask | None:
+        """bool[n]: the rows that it holds for; None where it is left to the built-in."""
+        text = run.values.decode(self.constant)
+        if type(text) is not str:
+            return None
+        key = self.name, self.constant
+        search = run.made.get((key, "search"))
+        if search is None and self.name not in _ORDERS:
+            pattern = pattern_of(self.name, text)
+            if pattern is not None and pattern.is_searched:
+                search = run.made[key, "search"] = TextSearch(pattern)
+        found: Mask | None
+        if search is not None:
+            found = _KnownTests.of(run, key, codes).searched(codes, search, run)
+        elif self.name in _ARROWS and one_tag(codes) == TAG_STRING:
+            found = _KnownTests.of(run, key, codes).tested(codes, _by_arrow(_ARROWS[self.name], text, run), run)
+        else:
+            return None
+        return ~found if self.inverse and found is not None else found
 
 
-def compared(name: str, arguments: Sequence[object], columns: Mapping[Any, Column], run: QueryRun) -> Column | None:
-    """The same of an order between texts and a constant one; None of others."""
+def text_test(name: str, arguments: Sequence[object]) -> TextTest | None:
+    """The test that a built-in is for its arguments, variables or the codes of constants."""
     match arguments:
-        case [str() as variable, int() as constant] if name in _ORDERS:
-            order = name
-        case [int() as constant, str() as variable] if name in _ORDERS:
-            order = _TURNED[name]
-        case _:
-            return None
-    return of_texts(order, columns[variable], (constant,), run) if tag_of(constant) == TAG_STRING else None
+        case [str() as variable, int() as constant]:
+            if tag_of(constant) != TAG_STRING:
+                return None
+            if name == "not-like":
+                return TextTest("like", variable, constant, inverse=True)
+            return TextTest(name, variable, constant) if name in _TESTS or name in _ORDERS else None
+        case [int() as constant, str() as variable]:
+            if tag_of(constant) != TAG_STRING:
+                return None
+            if name == "re-find":
+                # Of a text that stands for itself alone, that is what is found.
+                return TextTest(name, variable, constant, holds=constant, fails=NIL)
+            return TextTest(_TURNED[name], variable, constant) if name in _ORDERS else None
+    return None
 
 
-def of_texts(name: str, codes: Column, constants: Sequence[int], run: QueryRun) -> Column | None:
-    """int64[n]: the codes of the results for some texts, each distinct one looked at once; None where they are left
-    to the built-in."""
-    if one_tag(codes) != TAG_STRING:
-        return None
-    if name != "subs":
-        known = _KnownTests.of(run, (name, *constants), codes)
-        if known is not None:
-            return known.results(codes, lambda new: _results(name, new, constants, run))
-    if (codes[1:] > codes[:-1]).all():
-        return _results(name, codes, constants, run)
-    group, first = group_kernels.group_rows(codes[None], run.cancel.check)
-    results = _results(name, codes[first], constants, run)
-    return None if results is None else results[group]
+def _by_arrow(test: Arrows, text: str, run: QueryRun) -> Test:
+    """A loop of Arrow's as a test of distinct texts."""
 
+    def holding(codes: Column) -> Mask | None:
+        found = np.empty(len(codes), np.bool_)
+        for start in range(0, len(codes), _AT_ONCE):
+            run.cancel.check()
+            piece = slice(start, start + _AT_ONCE)
+            some = test(run.values.texts(codes[piece]), text)
+            if some is None:
+                return None
+            found[piece] = some.to_numpy(zero_copy_only=False)
+        return found
 
-def _results(name: str, codes: Column, constants: Sequence[int], run: QueryRun) -> Column | None:
-    """The same of distinct texts."""
-    results = np.empty(len(codes), np.int64)
-    for start in range(0, len(codes), _AT_ONCE):
-        run.cancel.check()
-        piece = slice(start, start + _AT_ONCE)
-        texts = run.values.texts(codes[piece])
-        found = (
-            _sliced(texts, constants, run.values)
-            if name == "subs"
-            else _tested(name, texts, constants[0], run.values)
-        )
-        if found is None:
-            return None
-        results[piece] = found
-    return results
+    return holding
 
 
 class _KnownTests:
-    """What a test gave for the strings of the database that a query met: a byte for each, by number."""
-
-    _FALSE: Final = 1
-    _TRUE: Final = 2
+    """What a test gave for the strings of the database that a run met: a byte for each of the first ones."""
 
     def __init__(self, size: int) -> None:
-        self._found = np.zeros(size, np.int8)
+        self._known = np.zeros(size, np.uint8)
 
     @classmethod
-    def of(cls, run: QueryRun, test: tuple[str | int, ...], codes: Column) -> _KnownTests | None:
-        """What a run knows of a test; None where there are so many more strings that it is not worth it."""
-        size = (int(codes.max()) & PAYLOAD_MASK) + 1
+    def of(cls, run: QueryRun, test: tuple[str, int], codes: Column) -> _KnownTests:
+        """What a run knows of a test: of no strings where there are so many more that it is not worth it."""
         known: _KnownTests | None = run.made.get((test, "tests"))
-        if known is not None and len(known._found) >= size:
+        size, most = run.values.text_count, _WORTH * len(codes) + _AT_ONCE
+        if size > most:
+            size = (int(codes.max()) & PAYLOAD_MASK) + 1 if one_tag(codes) == TAG_STRING else 0
+        if known is not None and len(known._known) >= size:
             return known
-        if size > _WORTH * len(codes) + _AT_ONCE:
-            return None
+        if size > most:
+            return cls(0)
         run.cancel.budget.take(size)
         known = run.made[test, "tests"] = cls(size)
         return known
 
-    def results(self, codes: Column, test: Callable[[Column], Column | None]) -> Column | None:
+    def searched(self, codes: Column, search: TextSearch, run: QueryRun) -> Mask | None:
+        """bool[n]: the rows whose texts have a pattern; None where some are no texts, or too long."""
+        found = np.full(len(codes), UNKNOWN, np.uint8)
+        for texts in run.values.text_columns() if len(self._known) else ():
+            known = self._known[texts.start : texts.stop]
+            if not search.search(texts, codes, _FIRST, known, found, run.cancel.check):
+                return None
+        left = np.flatnonzero(found == UNKNOWN)
+        if len(left):
+            # Strings that are in no block yet, or that the query made, and all where it is not worth to know them.
+            others = codes[left]
+            if one_tag(others) != TAG_STRING:
+                return None
+            rest = self.tested(others, lambda few: _of_gathered(few, search, run), run)
+            if rest is None:
+                return None
+            found[left] = rest
+        return found.view(np.bool_)
+
+    def tested(self, codes: Column, test: Test, run: QueryRun) -> Mask | None:
+        """The same by another test, each text once."""
         numbers = codes & PAYLOAD_MASK
-        new = np.flatnonzero(self._found[numbers] == 0)
+        inside = numbers < len(self._known)
+        known = self._known[np.where(inside, numbers, 0)] if inside.any() else np.zeros(len(codes), np.uint8)
+        known[~inside] = 0
+        new = np.flatnonzero(known == 0)
         if len(new):
-            few = codes[new]
-            if not (few[1:] > few[:-1]).all():
-                _, first = group_kernels.group_rows(few[None])
-                few = few[first]
-            results = test(few)
+            some = codes[new]
+            if (some[1:] > some[:-1]).all():
+                results = test(some)
+            else:
+                group, first = group_kernels.group_rows(some[None], run.cancel.check)
+                results = test(some[first])
+                results = None if results is None else results[group]
             if results is None:
                 return None
-            self._found[few & PAYLOAD_MASK] = np.where(results == TRUE, self._TRUE, self._FALSE)
-        return np.where(self._found[numbers] == self._TRUE, TRUE, FALSE)
+            known[new] = results.astype(np.uint8) + 1
+            kept = new[inside[new]]
+            self._known[numbers[kept]] = known[kept]
+        return known > 1
 
 
-def _tested(name: str, texts: pa.Array, pattern: int, values: Scratch) -> Column | None:
-    text = values.decode(pattern)
-    found = (_TESTS.get(name) or _ORDERS[name])(texts, text) if type(text) is str else None
-    return None if found is None else np.where(found.to_numpy(zero_copy_only=False), TRUE, FALSE)
+def _of_gathered(codes: Column, search: TextSearch, run: QueryRun) -> Mask | None:
+    """The same for distinct texts, wherever they are."""
+    found = np.full(len(codes), UNKNOWN, np.uint8)
+    for start in range(0, len(codes), _AT_ONCE):
+        run.cancel.check()
+        some = codes[start : start + _AT_ONCE]
+        texts = run.values.texts(some)
+        _, offset_buffer, heap_buffer = texts.buffers()
+        offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset :][: len(texts) + 1]
+        heap = np.frombuffer(heap_buffer or b"", np.uint8)
+        numbers, known = np.arange(len(some)), np.zeros(len(some), np.uint8)
+        column = KeyColumn(0, offsets, heap)
+        if not search.search(column, numbers, 0, known, found[start:][: len(some)], run.cancel.check):
+            return None
+    return found.view(np.bool_)
 
 
-def _sliced(texts: pa.Array, constants: Sequence[int], values: Scratch) -> Column | None:
-    """`(subs text start end)`; None where a text is shorter."""
+def pieces_of(codes: Column, start: int, end: int, run: QueryRun) -> Column | None:
+    """int64[n]: the codes of `(subs text start end)` for some texts, given the codes of the numbers; None where it
+    is left to the built-in."""
+    if one_tag(codes) != TAG_STRING:
+        return None
+    group = None
+    if not (codes[1:] > codes[:-1]).all():
+        group, first = group_kernels.group_rows(codes[None], run.cancel.check)
+        codes = codes[first]
+    results = np.empty(len(codes), np.int64)
+    for at in range(0, len(codes), _AT_ONCE):
+        run.cancel.check()
+        piece = slice(at, at + _AT_ONCE)
+        sliced = _sliced(run.values.texts(codes[piece]), start, end, run.values)
+        if sliced is None:
+            return None
+        results[piece] = sliced
+    return results if group is None else results[group]
+
+
+def _sliced(texts: pa.Array, start: int, end: int, values: Scratch) -> Column | None:
+    """None where a text is shorter, or an end is no such number."""
     import pyarrow.compute as pc
 
-    start, end = map(values.decode, constants)
+    first, last = values.decode(start), values.decode(end)
     if (
-        type(start) is not int
-        or type(end) is not int
-        or not 0 <= start <= end <= pc.min(pc.utf8_length(texts)).as_py()
+        type(first) is not int
+        or type(last) is not int
+        or not 0 <= first <= last <= pc.min(pc.utf8_length(texts)).as_py()
     ):
         return None
-    found = pc.utf8_slice_codeunits(texts, start, end).dictionary_encode()
+    found = pc.utf8_slice_codeunits(texts, first, last).dictionary_encode()
     few = values.intern_many(found.dictionary.to_pylist())
     return np.asarray(few[found.indices.to_numpy(zero_copy_only=False)])

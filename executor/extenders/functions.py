@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code, Position
 from adalog.datalog.values import EdnMap, EdnSet, type_name
-from adalog.executor.expressions.calls import Results
+from adalog.executor.expressions.calls import Call, Results
 from adalog.executor.expressions.conditionals import truthy
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.protocol import UNBOUNDED, AtLevel, Check, level_of
@@ -29,7 +29,8 @@ class FilterExtender(AtLevel, Check):
         self.level = level_of(call.variables.union(after), rank)
 
     def intersect(self, batch: Batch, variable: str) -> Batch:
-        return batch.keep(truthy(self.call.results(batch)))
+        holding = self.call.holding(batch) if isinstance(self.call, Call) else None
+        return batch.keep(truthy(self.call.results(batch)) if holding is None else holding)
 
 
 class FunctionExtender(AtLevel):

@@ -24,6 +24,7 @@ from adalog.executor.kernels.range_kernels import Index, Ints
 from adalog.executor.kernels.readiness import Readiness
 from adalog.executor.kernels.seed import SEED
 from adalog.executor.kernels.sum_kernels import exact_sums
+from adalog.executor.kernels.text_kernels import search_texts
 
 
 def compiled_kernels() -> list[Path]:
@@ -110,6 +111,7 @@ def load_kernels() -> None:
     bits, sizes = np.zeros(1, np.uint64), np.full(2, 4, np.int64)
     dense_rows.mark(bits, np.zeros(2, np.int64), sizes, pairs, 0)
     dense_rows.insert(bits, np.zeros(2, np.int64), sizes, store[:2].copy(), 0, pairs)
+    _load_texts()
     _load_kept(few, dense)
     SMALL_JOIN.load()
     note_all_kept()
@@ -138,6 +140,15 @@ def _load_kept(few: Ints, dense: Index) -> None:
     walk_kernels.supported(facts, side, overlay, none, SEED)
     walk_kernels.lose(facts, side, side, overlay, none, 0, SEED)
     walk_kernels.gain(facts, table, chain, side, overlay, none, 0, 0, 0, 0, 1, SEED)
+
+
+def _load_texts() -> None:
+    """The search of texts, whose arrays it does not write are read-only."""
+    texts, cuts, found = np.zeros(2, np.uint8), np.array([0, 1, 1]), np.zeros(1, np.uint8)
+    places = np.array([0, 1])
+    for array in (texts, cuts, places):
+        array.flags.writeable = False
+    search_texts(places[:1], 0, places, texts, texts, cuts, places, found.copy(), found, 0, 1, 1)
 
 
 def _load_small_join() -> None:

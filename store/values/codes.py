@@ -20,7 +20,7 @@ from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import type_name
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
-from adalog.store.values.dictionary import Block, Dictionary, file_has
+from adalog.store.values.dictionary import Block, Dictionary, KeyColumn, file_has
 from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key, values_of_keys
 from adalog.store.values.made_values import MadeValues
 from adalog.store.values.short_decimals import DecimalParts, ShortDecimals, decimal_of, parts_of, word_of
@@ -168,6 +168,15 @@ class Codes:
     def encoded(self, codes: Int64s) -> pa.LargeBinaryArray:
         """The same in UTF-8."""
         return self._dictionaries[layout.TAG_STRING].gather(codes & _PAYLOAD)
+
+    @property
+    def text_count(self) -> int:
+        """The number of strings; they have the numbers below it."""
+        return len(self._dictionaries[layout.TAG_STRING])
+
+    def text_columns(self) -> list[KeyColumn]:
+        """Strings in UTF-8, by number. Those that came last are in none of the columns."""
+        return self._dictionaries[layout.TAG_STRING].key_columns()
 
     def decimal_parts(self, codes: Int64s) -> DecimalParts:
         """The parts of codes that are all bigdecs."""
@@ -492,6 +501,15 @@ class Scratch:
         if not self._own_mask(codes).any():
             return self._base.texts(codes)
         return pa.array(self.decode_many(codes), pa.large_string())
+
+    @property
+    def text_count(self) -> int:
+        """As of the database's codes."""
+        return self._base.text_count
+
+    def text_columns(self) -> list[KeyColumn]:
+        """As of the database's codes."""
+        return self._base.text_columns()
 
     def decimal_parts(self, codes: Int64s) -> DecimalParts:
         """The parts of codes that are all bigdecs."""

@@ -235,6 +235,18 @@ def _indexed(
     return Block(start, BlockArrays(offsets, heap, hashes[order], order.astype(np.int32), secret_bytes))
 
 
+class KeyColumn(NamedTuple):
+    """The keys number `start` to `stop`, as in a block."""
+
+    start: int
+    offsets: NDArray[np.int64]
+    heap: NDArray[np.uint8]
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.offsets) - 1
+
+
 class _State(NamedTuple):
     blocks: tuple[Block, ...]
     start: int
@@ -264,6 +276,10 @@ class Dictionary:
         """The blocks, oldest first, and a copy of the keys that none of them holds yet."""
         state = self._state
         return state.blocks, list(state.keys)
+
+    def key_columns(self) -> list[KeyColumn]:
+        """The keys of its blocks, oldest first, without a copy. Young keys are in none of them."""
+        return [KeyColumn(each.start, each.arrays.offsets, each.arrays.heap) for each in self._state.blocks]
 
     def add(self, key: bytes) -> int:
         """The key's number, a new one where it has none. For one thread at a time."""
@@ -489,6 +505,11 @@ class ForkedDictionary(Dictionary):
         blocks, young = self._base.parts()
         first = blocks[-1].stop if blocks else 0
         return blocks, [*young[: self._length - first], *super().parts()[1]]
+
+    def key_columns(self) -> list[KeyColumn]:
+        # The other one may have folded keys that it was given later.
+        own = [(each, self._length - each.start) for each in self._base.key_columns()]
+        return [KeyColumn(each.start, each.offsets[: count + 1], each.heap) for each, count in own if count > 0]
 
     def add(self, key: bytes) -> int:
         number = self.find(key)

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from adalog.datalog.builtins import BUILTINS
@@ -22,6 +21,8 @@ from adalog.executor.expressions import text_columns, text_search
 from adalog.executor.expressions.calls import Call
 from adalog.executor.join.batch import Batch
 from adalog.store.values.codes import Codes, Scratch
+from adalog.store.values.dictionary import Block
+from adalog.store.values.layout import TAG_STRING
 
 TEXTS = ("", "a", "ab", "abc", "a\nb", "ÄÖ", "x%y", "a_b", "special requests", "\\", "aab" * 9, "日本語", "a.c")
 PATTERNS = (
@@ -150,37 +151,105 @@ def test_instants_are_compared_by_their_codes(name: str) -> None:
     assert np.array_equal(np.argsort(column), np.arange(5))
 
 
-def test_texts_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parts of random texts, those across two texts included, also where few or all of them have it."""
+TESTS = ("starts-with?", "ends-with?", "includes?", "like", "not-like")
+
+
+class Blocks(Running):
+    """Strings in two blocks, strings that are in none yet, and whatever else a query makes."""
+
+    def __init__(self, texts: list[str]) -> None:
+        codes = Codes()
+        third = len(texts) // 3
+        for start in range(0, 3 * third, third or 1):
+            for text in texts[start : start + third]:
+                codes.intern(text)
+            if start < 2 * third:
+                own = codes.dictionaries()[TAG_STRING]
+                blocks, young = own.parts()
+                if young:
+                    own.adopt((*blocks, Block.build(len(own) - len(young), young, own.secret)))
+        self.run = QueryRun(Scratch(codes), Cancel())
+
+
+def agree(made: Running, values: list[str], text: str) -> None:
+    for name in TESTS:
+        expected = list(one_by_one(name, values, text))
+        found, by_columns = by_column(name, values, text, made=made)
+        assert found == expected, (name, text, values)
+        assert by_columns or text.endswith("\\"), (name, text)
+    if not set(text) & set(".^$*+?()[]{}|\\"):
+        expected = [BUILTINS["re-find"].call(text, value) for value in values]
+        found, by_columns = by_column("re-find", values, text, made=made, constant_first=True)
+        assert found == expected, (text, values)
+        assert by_columns or len(text.encode()) > text_search.LONGEST_PART, text
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 1 << 21])
+@pytest.mark.parametrize("alphabet", ["ab", "aé日", "a\U0010ffff\U0001f600\ud7ff", "\x00\n\U00010000", "ab%\\é"])
+def test_texts_are_searched_together(alphabet: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of random texts, those across two texts included, wherever the texts are kept."""
+    monkeypatch.setattr(text_search, "_AT_ONCE", at_once)
     rng = Random(29)
-    for alphabet in ("ab", "aé日", "a\U0010ffff\U0001f600\ud7ff", "\x00\n\U00010000"):
-        for rare in (1, 4, 16):
-            monkeypatch.setattr(text_search, "_RARE", rare)
-            for _ in range(60):
-                texts = ["".join(rng.choices(alphabet, k=rng.randint(0, 7))) for _ in range(rng.randint(0, 40))]
-                part = "".join(rng.choices(alphabet, k=rng.randint(0, 4)))
-                start = rng.randint(0, len(texts))
-                column = pa.array(texts, pa.large_string())[start:]
-                found = text_search.including(column, part)
-                expected = [part in text for text in texts[start:]]
-                assert found is None or found.to_pylist() == expected, (texts, part)
-                own = sorted(set(texts))
-                if own:
-                    assert by_column("includes?", own, part) == ([part in text for text in own], True)
+    for number in range(20):
+        longest = rng.choice((3, 7, 100))
+        texts = ["".join(rng.choices(alphabet, k=rng.randint(0, longest))) for _ in range(rng.randint(0, 40))]
+        made = Blocks(texts)
+        for _ in range(4):
+            values = rng.choices([*texts, "a", "", alphabet], k=rng.randint(1, 30))
+            if rng.random() < 0.5:
+                values = sorted(set(values), key=made.run.values.intern)
+            parts = ["".join(rng.choices(alphabet, k=rng.randint(0, 4))) for _ in range(rng.randint(1, 4))]
+            monkeypatch.setattr(text_search, "LONGEST_PART", 2 if number % 4 == 0 else 64)
+            agree(made, values, "%".join(parts) if "\\" not in alphabet else "".join(parts))
+            agree(made, values, rng.choice(parts))
 
 
-def test_which_texts_are_searched_together() -> None:
-    texts = pa.array([f"person {i}" for i in range(100)], pa.large_string())
-    found = text_search.including(texts, "n 77")
-    assert found is not None
-    assert found.to_pylist() == [i == 77 for i in range(100)]
-    assert text_search.including(texts, "n 7") is None, "more than one in sixteen"
-    assert text_search.including(texts, "") is None
-    assert text_search.including(texts, "p" * 256) is None
-    empty = text_search.including(pa.array(["", ""], pa.large_string()), "a")
-    assert empty is not None
-    assert empty.to_pylist() == [False, False]
-    assert text_search.including(pa.array(["a" * (1 << 19)] * 3, pa.large_string()), "b") is None, "too long"
+def test_a_part_that_is_rare_in_long_texts() -> None:
+    """Far behind what is compared at once, and at all places of it."""
+    texts = [f"{'x' * n}needle{'y' * (200 - n)}" for n in range(200)]
+    texts += [f"{'needl' * 40}{n}" for n in range(50)]
+    made = Blocks(texts)
+    for text in ("needle", "%needle%y", "x%needle%", "eedl", "needl%needl%7", "y" * 64, "x" * 65, "lene"):
+        agree(made, texts, text)
+        agree(made, texts[::-1], text)
+
+
+def test_what_is_known_of_texts_is_known_of_these() -> None:
+    """Tests of one run share nothing but the strings."""
+    texts = [f"person {i}" for i in range(1000)]
+    made = Blocks(texts)
+    for text in ("7", "9", "7", "person", "z", "%7%7"):
+        for values in (texts[100:200], texts[150:120:-1], texts):
+            agree(made, values, text)
+
+
+def test_texts_of_a_fork_are_its_own() -> None:
+    """The numbers that a fork gave to strings are those of others in the codes that it came from."""
+    codes = Codes()
+    codes.intern("before")
+    made, fork = Running(), codes.fork()
+    for i in range(100):
+        fork.intern(f"fork {i}")
+        codes.intern(f"base {i}")
+    codes.adopt({TAG_STRING: codes.dictionaries()[TAG_STRING].folded()})
+    made.run = QueryRun(Scratch(fork), Cancel())
+    values = ["before", *(f"fork {i}" for i in range(100))]
+    for text in ("fork", "base", "e", "7"):
+        agree(made, values, text)
+
+
+def test_texts_too_long_for_a_pattern_are_refused() -> None:
+    """As the built-in does, which bounds the time that it takes."""
+    pattern, long = f"%{'ab' * 30}%{'c' * 900}%", "x" * 200_000
+    made = Blocks([long, "a", "b"])
+    with pytest.raises(AdalogError, match="to bound its time"):
+        next(one_by_one("like", [long], pattern))
+    for name in ("like", "not-like"):
+        assert by_column(name, ["a", "b"], pattern, made=made)[1]
+        with pytest.raises(AdalogError, match="to bound its time"):
+            by_column(name, ["a", long, "b"], pattern, made=made)
+    with pytest.raises(AdalogError, match="to bound its time"):
+        by_column("re-find", ["a", "x" * (1 << 20)], "ab" * 400, made=made, constant_first=True)
 
 
 ORDERED_TEXTS = (

@@ -43,14 +43,16 @@ def extend_one(level: BoundLevel, batch: Batch) -> Batch:
             checks = [*checks, owner]
     if level.counted and not checks:
         return weigh(batch, np.array([len(value)]))
-    if value is first:
-        # A part of a trie's column would keep all of it.
-        value = value.copy()
     columns = {name: column.repeat(len(value)) for name, column in batch.columns.items()}
     columns[variable] = value
     weight = batch.weight
     extended = Batch(len(value), columns, None if weight is None else weight.repeat(len(value)))
-    return accepted(extended, variable, checks) if checks else extended
+    if checks:
+        extended = accepted(extended, variable, checks)
+    if extended.columns[variable] is first:
+        # A part of a trie's column would keep all of it.
+        extended = extended.having(variable, first.copy())
+    return extended
 
 
 def _rows(

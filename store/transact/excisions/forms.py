@@ -21,7 +21,7 @@ from adalog.store.transact.functions import shown
 from adalog.store.transact.operations import Path, RefusedTransaction, invalid
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
-from adalog.store.values.arrays import Int64s
+from adalog.store.values.arrays import Int64s, are_of
 from adalog.store.values.attribute import FIRST_OWN_IDENT, TX_BASE, Attribute
 from adalog.store.values.changes import Scope
 
@@ -48,9 +48,23 @@ def scopes_of(forms: Sequence[Any], state: DatabaseState, evaluation: Evaluation
         raise RefusedTransaction(
             Code.FORBIDDEN, "admins alone excise, with transact and nowhere else; others retract", (0,)
         )
-    scopes = [scope for place, form in enumerate(forms) for scope in reader.scopes(form, (place,))]
-    reader.check_composites(scopes)
-    return scopes
+    scopes = [reader.scope(form, (place,)) for place, form in enumerate(forms)]
+    united = _united(scopes)
+    reader.check_composites(scopes, united)
+    return united
+
+
+def _united(scopes: Sequence[Scope]) -> list[Scope]:
+    """The same datoms by few scopes: each costs a look at the columns that it may have datoms of."""
+    alike: dict[tuple[bool, frozenset[int] | None, int, bool], list[Int64s]] = {}
+    for scope in scopes:
+        entities = [] if scope.entities is None else [scope.entities]
+        key = (scope.entities is None, scope.attributes, scope.before, scope.with_refs)
+        alike.setdefault(key, []).extend(entities)
+    return [
+        Scope(None if of_all else distinct(np.sort(np.concatenate(entities))), attributes, before, with_refs)
+        for (of_all, attributes, before, with_refs), entities in alike.items()
+    ]
 
 
 class _Reader:
@@ -59,7 +73,7 @@ class _Reader:
         self._schema = snapshot.schema
         self._t = t
 
-    def scopes(self, form: EdnMap, path: Path) -> list[Scope]:
+    def scope(self, form: EdnMap, path: Path) -> Scope:
         places = {key: (*path, 2 * place + 1) for place, key in enumerate(form)}
         for key in form:
             if key not in (_EXCISE, _ATTRS, _BEFORE):
@@ -76,12 +90,12 @@ class _Reader:
                     places[_ATTRS],
                 )
             self._check_own(attribute, places[_EXCISE])
-            return [Scope(None, frozenset([attribute.id]), before)]
+            return Scope(None, frozenset([attribute.id]), before)
         entity = self._entity(target, places[_EXCISE])
         if _ATTRS in form:
             attributes = self._attributes(form[_ATTRS], places[_ATTRS])
-            return [Scope(np.array([entity], np.int64), attributes, before)]
-        return [Scope(self._with_components(entity), None, before, with_refs=True)]
+            return Scope(np.array([entity], np.int64), attributes, before)
+        return Scope(self._with_components(entity), None, before, with_refs=True)
 
     def _before(self, value: Any, path: Path) -> int:
         if type(value) is not int or not 0 < (t := value - TX_BASE if value > TX_BASE else value) <= self._t:
@@ -160,8 +174,9 @@ class _Reader:
             found.update(new)
         return distinct(np.array(sorted(found), np.int64))
 
-    def check_composites(self, scopes: Sequence[Scope]) -> None:
-        """Refuses what would leave a composite tuple that is not that of its parts."""
+    def check_composites(self, scopes: Sequence[Scope], united: Sequence[Scope]) -> None:
+        """Refuses what would leave a composite tuple that is not that of its parts. scopes: of the forms. united:
+        the same by few."""
         for composite in self._schema.composites:
             names = composite.kind.tuple_attrs or ()
             parts = [each.id for name in names if (each := self._schema.get(name)) is not None]
@@ -176,7 +191,7 @@ class _Reader:
                         (place,),
                     )
                 missing = [
-                    id_ for id_ in (*parts, composite.id) if not any(_covers(each, scope, id_) for each in scopes)
+                    id_ for id_ in (*parts, composite.id) if not any(_covers(each, scope, id_) for each in united)
                 ]
                 if missing:
                     raise invalid(
@@ -196,7 +211,7 @@ def _covers(other: Scope, scope: Scope, id_: int) -> bool:
         return False
     if other.entities is None:
         return True
-    return scope.entities is not None and bool(np.isin(scope.entities, other.entities).all())
+    return scope.entities is not None and bool(are_of(scope.entities, other.entities).all())
 
 
 def _listed(names: Sequence[Keyword]) -> str:

@@ -331,3 +331,18 @@ def test_a_check_during_one_finds_no_damage(tmp_path: Path, stage: str) -> None:
         (file, *_) = sorted(path for path in (tmp_path / "segments").glob("attribute*"))
         file.write_bytes(file.read_bytes()[:-1])
         assert check_data(str(tmp_path), deep=True).findings
+
+
+def test_the_entities_of_many_forms_are_one_scope(tmp_path: Path) -> None:
+    """Each scope costs a look at everything that any of them may have something of."""
+    with Database.open(str(tmp_path)) as database:
+        database.transact(SCHEMA)
+        people = [f'{{:db/id {n} :name "{n}" :note "{n}"}}' for n in range(1, 101)]
+        database.transact(f"[{' '.join(people)}]")
+        forms = [f"{{:db/excise {n}}}" for n in range(1, 91)]
+        forms += [f"{{:db/excise {n} :db.excise/attrs [:name]}}" for n in range(91, 96)]
+        t = database.transact(f"[{' '.join(forms)}]").t
+        (excision,) = database.log.excisions(0)
+        assert (excision.t, len(excision.scopes)) == (t, 2)
+        assert {row[0] for row in shown(database.snapshot())} == set(range(91, 101))
+        assert {row[0] for row in shown(database.snapshot()) if row[1] == ":name"} == set(range(96, 101))

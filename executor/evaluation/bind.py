@@ -351,9 +351,12 @@ class Binding:
             return self._matches(inner if apart is None else apart.join(inner, batch.size, self.run), batch)
 
         check, distinct = self._check_under_way(), bool(inner.levels and node.shared)
-        lookups = None if inner.levels else inner.body
+        body = inner.body if apart is None else None
+        levels = [level.variable for level in inner.levels]
         shared, rank = node.shared, self.rank
-        return NotExtender(shared, matches, rank, check, distinct=distinct, after=node.after, lookups=lookups)
+        return NotExtender(
+            shared, matches, rank, check, distinct=distinct, after=node.after, body=body, levels=levels
+        )
 
     def _tied(self, node: logical.NotNode) -> TiedJoin | None:
         """The join of a `not` in two steps, where only comparisons tie it to the outside."""

@@ -18,8 +18,8 @@ class NotExtender(AtLevel, Check):
     It never proposes, and acts where the last of its shared variables is bound. `matches` runs the inner join from
     a batch of shared bindings and returns a mask of those that have a match. `distinct`: it gets each binding
     once, which pays if the inner join has variables of its own, and costs more than it saves if it only looks up.
-    `after`: the variables that are bound before it acts, besides the shared ones. `lookups`: the body of an inner
-    join that only looks up.
+    `after`: the variables that are bound before it acts, besides the shared ones. `body`, `levels`: of the inner
+    join, for a small join to run, and the variables that it binds one after another.
     """
 
     shared: Sequence[str]
@@ -27,7 +27,8 @@ class NotExtender(AtLevel, Check):
     rank: InitVar[dict[str, int]]
     check: Callable[[], None]
     distinct: bool = field(kw_only=True)
-    lookups: Conjunction | None = field(default=None, kw_only=True)
+    body: Conjunction | None = field(default=None, kw_only=True)
+    levels: Sequence[str] = field(default=(), kw_only=True)
     after: InitVar[Sequence[str]] = field(default=(), kw_only=True)
 
     def __post_init__(self, rank: dict[str, int], after: Sequence[str]) -> None:

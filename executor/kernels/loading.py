@@ -153,8 +153,8 @@ def _load_texts() -> None:
 
 def _load_small_join() -> None:
     frames = np.zeros((2, 1, 1), np.int64)
-    none = np.zeros(2, np.int64)
-    small_join.extend(MEMORY, none, 0, frames, 0, none, 0, none, none, SEED)
+    none, state = np.zeros(2, np.int64), np.zeros(small_join.STATE, np.int64)
+    small_join.extend(MEMORY, none, 0, frames, 0, none, 0, state, none, SEED)
 
 
 SMALL_JOIN: Final = Readiness(_load_small_join)

@@ -14,8 +14,11 @@ Ranges and checks are PART words each: kind, place, slot or -1, constant, slot o
     ROWS    a level of a relation at `place`: the constant is its depth, the slot where in the program the slots of
             the levels above it are
     EQUAL   the value in the slot, or the constant; `place` is a code that equals nothing
+    JOIN    only checks: whether a join has a match. Its records, as many as the slot says, are at `place` in the
+            program; they keep nothing, and bind slots that no prefix has
 A value is accepted if all checks of group 0 hold, and of each other group (a `not`) one does not. `frames` hold the
-prefixes, a row for each slot; the last one is of weights.
+prefixes, a row for each slot; the last one is of weights. The join of a `not` goes depth first to its first match,
+and has no `not` with levels within.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ PAIRS: Final = 0
 KEYS: Final = 1
 ROWS: Final = 2
 EQUAL: Final = 3
+JOIN: Final = 4
 
 HEAD: Final = 6
 PART: Final = 6
@@ -51,14 +55,24 @@ MOST_PARTS: Final = 16
 MOST_RECORDS: Final = 32
 SLOTS: Final = 24
 """Columns of a prefix, with the one of weights."""
+MOST_INNER: Final = 5
+"""Records of the join of a `not`."""
 
 # Candidates for each prefix that there is room for.
 _CANDIDATES: Final = 4
 _ROW: Final = 1 << 11
-_TABLE: Final = MOST_PARTS + 2 * _ROW
+# For the ranges of one record: a value each, and two rows.
+_RANGES: Final = MOST_PARTS + 2 * _ROW
+_TABLE: Final = (1 + MOST_INNER) * _RANGES
 SCRATCH: Final = _TABLE + 2 * MOST_ROWS
 _STATE: Final = 5
-STATE: Final = _STATE * MOST_PARTS
+# Of one record: what is known of its ranges, then where its candidates are, from and to, the range that they are
+# of, and the record's first word.
+_CURSOR: Final = _STATE * MOST_PARTS
+_LEVEL_STATE: Final = _CURSOR + 5
+# The candidates that may still be looked at.
+_WORK: Final = (1 + MOST_INNER) * _LEVEL_STATE
+STATE: Final = _WORK + 1
 
 REPORT: Final = 2
 """Numbers before those of levels: the levels that were done, the side of the frames that has their rows."""
@@ -255,8 +269,57 @@ def _holds(memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: A
 
 
 @kernel
-def _accepted(memory: Ints, program: Ints, at: Any, checks: Any, frames: Ints, side: Any, row: Any) -> Any:
-    """Whether all checks of a level accept a row. Those of a group follow each other."""
+def _is_in(memory: Ints, state: Ints, ranges: Any, best: Any, x: Any) -> Any:
+    """Whether a candidate of one range is in all others, which are asked for ascending ones."""
+    for j in range(ranges):
+        s = _STATE * j
+        if j == best:
+            continue
+        if state[s + 3] != _NO_KEY:
+            if not _has_pair(memory, state[s + 3], state[s + 4], x):
+                return False
+        else:
+            place = _first(memory, state[s], state[s + 1], state[s + 2], x)
+            # Values ascend: what is below this one is not looked at again.
+            state[s + 1] = place
+            if place >= state[s + 2] or memory[state[s] + place] != x:
+                return False
+    return True
+
+
+@kernel
+def _least(
+    memory: Ints, program: Ints, first: Any, ranges: Any, frames: Ints, side: Any, row: Any, state: Ints, cells: Any
+) -> Any:
+    """(the range with the fewest values for a prefix, how many: -1 if one is not known). Without ranges 1."""
+    best: Any = np.int64(0)
+    least: Any = np.int64(1)
+    for j in range(ranges):
+        size = _range(memory, program, first + PART * j, frames, side, row, state, j, cells + j)
+        if size < 0:
+            return best, np.int64(_UNKNOWN)
+        if j == 0 or size < least:
+            best, least = np.int64(j), np.int64(size)
+        if size == 0:
+            break
+    return best, least
+
+
+@kernel
+def _candidates(memory: Ints, slot: Any, state: Ints, best: Any, scratch: Ints, place: Any) -> Any:
+    """(where the values of a range are, from, to): -1 if they are too many. place: of `scratch`."""
+    s = _STATE * best
+    if slot < 0:
+        return np.int64(0), np.int64(0), np.int64(1)
+    if state[s + 3] == _NO_KEY:
+        return state[s], state[s + 1], state[s + 2]
+    start, size = _written_row(memory, state[s + 3], state[s + 4], scratch)
+    return np.int64(place + start), np.int64(0), np.int64(size)
+
+
+@kernel
+def _passes(memory: Ints, program: Ints, at: Any, checks: Any, frames: Ints, side: Any, row: Any) -> Any:
+    """Whether all checks of a record within a `not` accept a row. Those of a group follow each other."""
     i = 0
     while i < checks:
         group = program[at + 5]
@@ -274,6 +337,104 @@ def _accepted(memory: Ints, program: Ints, at: Any, checks: Any, frames: Ints, s
         if matched:
             return False
     return True
+
+
+@kernel
+def _matches(
+    memory: Ints,
+    program: Ints,
+    at: Any,
+    records: Any,
+    frames: Ints,
+    side: Any,
+    row: Any,
+    scratch: Ints,
+    scratch_place: Any,
+    state: Ints,
+) -> Any:
+    """1 if the join at a place of the program has a match for a row, else 0; -1 where that takes too much."""
+    depth: Any = np.int64(0)
+    is_new = True
+    while depth >= 0:
+        own = state[(1 + depth) * _LEVEL_STATE :]
+        if is_new:
+            own[_CURSOR + 4] = at
+        at = own[_CURSOR + 4]
+        slot, ranges, checks = program[at + 1], program[at + 3], program[at + 4]
+        first = at + HEAD
+        if is_new:
+            base = (1 + depth) * _RANGES
+            best, least = _least(memory, program, first, ranges, frames, side, row, own, scratch_place + base)
+            if least < 0:
+                return np.int64(_UNKNOWN)
+            if depth == records - 1 and ranges == 1 and checks == 0 and least > 0:
+                return np.int64(1)
+            values, lo, hi = np.int64(0), np.int64(0), np.int64(0)
+            if least > 0:
+                values, lo, hi = _candidates(memory, slot, own, best, scratch[base:], scratch_place + base)
+                if hi < 0:
+                    return np.int64(_UNKNOWN)
+            own[_CURSOR], own[_CURSOR + 1], own[_CURSOR + 2], own[_CURSOR + 3] = values, lo, hi, best
+        values, p, hi, best = own[_CURSOR], own[_CURSOR + 1], own[_CURSOR + 2], own[_CURSOR + 3]
+        is_new = False
+        while p < hi and not is_new:
+            state[_WORK] -= ranges + checks
+            if state[_WORK] < 0:
+                return np.int64(_UNKNOWN)
+            if slot >= 0:
+                x = memory[values + p]
+                p += 1
+                if not _is_in(memory, own, ranges, best, x):
+                    continue
+                frames[side, slot, row] = x
+            else:
+                p += 1
+            is_new = checks == 0 or _passes(memory, program, first + PART * ranges, checks, frames, side, row)
+        own[_CURSOR + 1] = p
+        if is_new:
+            depth += 1
+            if depth == records:
+                return np.int64(1)
+            at = program[at]
+        else:
+            depth -= 1
+    return np.int64(0)
+
+
+@kernel
+def _accepted(
+    memory: Ints,
+    program: Ints,
+    at: Any,
+    checks: Any,
+    frames: Ints,
+    side: Any,
+    row: Any,
+    scratch: Ints,
+    scratch_place: Any,
+    state: Ints,
+) -> Any:
+    """1 if all checks of a level accept a row, else 0; -1 where a `not` takes too much."""
+    i = 0
+    while i < checks:
+        group = program[at + 5]
+        size = 0
+        is_join = program[at] == JOIN
+        while i < checks and program[at + PART * size + 5] == group:
+            size += 1
+            i += 1
+            if group == 0 or is_join:
+                break
+        if is_join:
+            found = _matches(
+                memory, program, program[at + 1], program[at + 2], frames, side, row, scratch, scratch_place, state
+            )
+            if found != 0:
+                return np.int64(0 if found > 0 else _UNKNOWN)
+        elif not _passes(memory, program, at, size, frames, side, row):
+            return np.int64(0)
+        at += PART * size
+    return np.int64(1)
 
 
 @kernel
@@ -342,7 +503,7 @@ def extend(
     are columns of prefixes. report: what was done. Within a level nothing is handed back: it is done, or not begun.
     """
     weights = frames.shape[1] - 1
-    work = _CANDIDATES * frames.shape[2]
+    state[_WORK] = _CANDIDATES * frames.shape[2]
     side = 0
     at = 0
     report[0] = report[1] = 0
@@ -362,59 +523,38 @@ def extend(
         skipped: Any = 0
         known = True
         for row in range(rows):
-            best: Any = 0
-            least: Any = np.int64(1)
-            for j in range(ranges):
-                size = _range(memory, program, first + PART * j, frames, side, row, state, j, scratch_place + j)
-                if size < 0:
-                    known = False
-                    break
-                if j == 0 or size < least:
-                    best, least = j, size
-                if size == 0:
-                    break
-            if not known:
+            best, least = _least(memory, program, first, ranges, frames, side, row, state, scratch_place)
+            if least < 0:
+                known = False
                 break
             looked += least
             total: Any = np.int64(0)
             if mode & (COUNTED | ASKED) and ranges == 1 and checks == 0:
                 total = least
-                work -= 1
+                state[_WORK] -= 1
             elif least:
-                work -= least * (ranges + checks)
-                if work < 0:
+                state[_WORK] -= least * (ranges + checks)
+                if state[_WORK] < 0:
                     break
-                values, lo, hi = state[_STATE * best], state[_STATE * best + 1], state[_STATE * best + 2]
-                if slot < 0:
-                    lo, hi = np.int64(0), np.int64(1)
-                elif state[_STATE * best + 3] != _NO_KEY:
-                    start, size = _written_row(memory, state[_STATE * best + 3], state[_STATE * best + 4], scratch)
-                    if size < 0:
-                        known = False
-                        break
-                    values, lo, hi = scratch_place + start, np.int64(0), np.int64(size)
+                values, lo, hi = _candidates(memory, slot, state, best, scratch, scratch_place)
+                if hi < 0:
+                    known = False
+                    break
                 for p in range(lo, hi):
-                    accepted = True
                     if slot >= 0:
                         x = memory[values + p]
-                        for j in range(ranges):
-                            s = _STATE * j
-                            if j == best:
-                                continue
-                            if state[s + 3] != _NO_KEY:
-                                accepted = _has_pair(memory, state[s + 3], state[s + 4], x)
-                            else:
-                                place = _first(memory, state[s], state[s + 1], state[s + 2], x)
-                                # Values ascend: what is below this one is not looked at again.
-                                state[s + 1] = place
-                                accepted = place < state[s + 2] and memory[state[s] + place] == x
-                            if not accepted:
-                                break
-                        if not accepted:
+                        if not _is_in(memory, state, ranges, best, x):
                             continue
                         frames[side, slot, row] = x
-                    if checks and not _accepted(memory, program, checking, checks, frames, side, row):
-                        continue
+                    if checks:
+                        accepted = _accepted(
+                            memory, program, checking, checks, frames, side, row, scratch, scratch_place, state
+                        )
+                        if accepted < 0:
+                            known = False
+                            break
+                        if accepted == 0:
+                            continue
                     total += 1
                     if mode & (COUNTED | ASKED):
                         continue
@@ -445,7 +585,7 @@ def extend(
                     frames[out, own, m] = frames[side, own, row]
                 frames[out, weights, m] = weight
                 m += 1
-        if not known or work < 0:
+        if not known or state[_WORK] < 0:
             break
         made = m
         if mode & MERGED and m > 1:

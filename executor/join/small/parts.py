@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from adalog.executor.kernels.small_join import EQUAL, KEYS, PAIRS, ROWS
+from adalog.executor.kernels.small_join import EQUAL, JOIN, KEYS, PAIRS, ROWS
 
 Slots = Mapping[str, int]
 """The slot of each variable that is bound, the level's own among them."""
@@ -27,7 +27,8 @@ Placed = Callable[[], Place | None]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """As of `kernels.small_join`. `order`: the slots of the levels of a relation above this one."""
+    """As of `kernels.small_join`. `order`: the slots of the levels of a relation above this one. `inner`: a join's
+    records."""
 
     kind: int
     value: int
@@ -36,6 +37,7 @@ class Part:
     place: int = 0
     placed: Placed | None = None
     order: Sequence[int] = ()
+    inner: Sequence[InnerRecord] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -59,6 +61,24 @@ class Part:
     def equal(value: int, other: int, *, constant: bool, never: int) -> Part:
         """The value in another slot, or a constant. never: a code that equals nothing."""
         return Part(EQUAL, value, -1 if constant else other, other if constant else 0, never)
+
+    @staticmethod
+    def join(records: Sequence[InnerRecord]) -> Part:
+        """Whether the join of a `not` has a match."""
+        return Part(JOIN, -1, len(records), inner=records)
+
+
+Grouped = tuple[Part, int]
+"""A check and its group: 0, or the number of a `not` among those of its level."""
+
+
+@dataclass(frozen=True, slots=True)
+class InnerRecord:
+    """A level of the join of a `not`, or with slot -1 what it checks before the first one."""
+
+    slot: int
+    ranges: Sequence[Part]
+    checks: Sequence[Grouped]
 
 
 class Encoded(ABC):

@@ -12,11 +12,12 @@ from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.level import Level
 from adalog.executor.join.negation import NotExtender
 from adalog.executor.join.protocol import START, Extender
-from adalog.executor.join.small.parts import Encoded, Part, Placed, Slots
+from adalog.executor.join.small.parts import Encoded, Grouped, InnerRecord, Part, Placed, Slots
 from adalog.executor.kernels.small_join import (
     ASKED,
     COUNTED,
     MERGED,
+    MOST_INNER,
     MOST_PARTS,
     MOST_RECORDS,
     SLOTS,
@@ -25,9 +26,6 @@ from adalog.executor.kernels.small_join import (
 
 Names = tuple[tuple[str, int], ...]
 """Columns and their slots."""
-
-Grouped = tuple[Part, int]
-"""A check and its group: 0, or the number of a `not` among those of its level."""
 
 
 @dataclass(slots=True)
@@ -49,20 +47,29 @@ class Program:
 
     def record(self, slot: int, mode: int, ranges: Sequence[Part], checks: Sequence[Grouped], kept: Slots) -> None:
         """Adds a record. `kept`: the columns after it."""
+        self._write(slot, mode, ranges, checks, tuple(kept.values()))
+        self.names.append(tuple(kept.items()))
+
+    def _write(
+        self, slot: int, mode: int, ranges: Sequence[Part], checks: Sequence[Grouped], kept: Sequence[int] = ()
+    ) -> None:
         words, first = self.words, len(self.words)
-        words += (0, slot, mode, len(ranges), len(checks), len(kept), *kept.values())
-        orders: list[tuple[int, Sequence[int]]] = []
+        words += (0, slot, mode, len(ranges), len(checks), len(kept), *kept)
+        written: list[tuple[int, Part]] = []
         for part, group in (*((part, 0) for part in ranges), *checks):
             if part.placed is not None:
                 self.places.append((len(words) + 1, part.placed))
-            orders.append((len(words) + 2, part.order))
+            written.append((len(words), part))
             words += (part.kind, part.place, part.slot, part.constant, part.value, group)
-        for place, order in orders:
-            if order:
-                words[place] = len(words)
-                words += order
+        for at, part in written:
+            if part.order:
+                words[at + 2] = len(words)
+                words += part.order
+            if part.inner:
+                words[at + 1] = len(words)
+                for record in part.inner:
+                    self._write(record.slot, 0, record.ranges, record.checks)
         words[first] = len(words)
-        self.names.append(tuple(kept.items()))
 
 
 def program_of(
@@ -99,12 +106,36 @@ def _add_level(
 ) -> dict[str, int] | None:
     """Adds a level; `slots` are bound before it. Returns those that are bound after it, None if the kernel does not
     know the level."""
-    variable = level.variable
-    ranged, others = body.at(variable)
-    free = next((slot for slot in range(SLOTS - 1) if slot not in slots.values()), None)
-    if not ranged or free is None or (level.counted and not weighted):
+    free = _free_slot(slots)
+    if free is None or (level.counted and not weighted):
         return None
-    bound = {**slots, variable: free}
+    bound = {**slots, level.variable: free}
+    parts = _level_parts(body, level.variable, bound)
+    if parts is None:
+        return None
+    narrow, checks = parts
+    keep = level.keep
+    kept = {name: slot for name, slot in bound.items() if keep is None or name in keep}
+    drops = level.variable not in kept
+    mode = MERGED * level.merge | WEIGHTED * weighted
+    if level.counted:
+        mode |= COUNTED
+    elif drops and not weighted and not checks:
+        mode |= ASKED
+    program.record(free, mode, narrow, checks, kept)
+    return kept
+
+
+def _free_slot(slots: Slots) -> int | None:
+    taken = set(slots.values())
+    return next((slot for slot in range(SLOTS - 1) if slot not in taken), None)
+
+
+def _level_parts(
+    body: Conjunction, variable: str, bound: Slots, *, within: bool = False
+) -> tuple[list[Part], list[Grouped]] | None:
+    """The ranges and the checks of a level; None if the kernel does not know one of them. within: of a `not`."""
+    ranged, others = body.at(variable)
     narrow: list[Part] = []
     wide: list[tuple[Part, bool]] = []
     for extender in ranged:
@@ -117,35 +148,30 @@ def _add_level(
             narrow.append(part)
     # As in the columnar join, a part that looks for the prefix at the next level is not asked here.
     left = [(part, 0) for part, is_asked_next in wide if not is_asked_next]
-    checks = _checks(others, variable, bound)
+    checks = _checks(others, variable, bound, within=within)
     if checks is None or len(narrow) > MOST_PARTS or not (narrow or len(wide) == 1):
         return None
-    if narrow:
-        checks = [*left, *checks]
-    else:
-        narrow = [wide[0][0]]
-    keep = level.keep
-    kept = {name: slot for name, slot in bound.items() if keep is None or name in keep}
-    drops = variable not in kept
-    mode = MERGED * level.merge | WEIGHTED * weighted
-    if level.counted:
-        mode |= COUNTED
-    elif drops and not weighted and not checks:
-        mode |= ASKED
-    program.record(free, mode, narrow, checks, kept)
-    return kept
+    return (narrow, [*left, *checks]) if narrow else ([wide[0][0]], checks)
 
 
-def _checks(parts: Sequence[Extender], variable: str, slots: Slots) -> list[Grouped] | None:
+def _checks(
+    parts: Sequence[Extender], variable: str, slots: Slots, *, within: bool = False
+) -> list[Grouped] | None:
     """Parts that only check; None if the kernel does not know one of them."""
     checks: list[Grouped] = []
     for group, extender in enumerate(parts, 1):
         if isinstance(extender, Encoded):
-            inside: list[Part | None] = [extender.part(variable, slots)]
+            inside: Sequence[Part | None] = [extender.part(variable, slots)]
             group = 0
-        elif isinstance(extender, NotExtender) and extender.lookups is not None:
-            looked_up = extender.lookups.parts
-            inside = [each.part(START, slots) if isinstance(each, Encoded) else None for each in looked_up]
+        elif isinstance(extender, NotExtender) and extender.body is not None:
+            if not extender.levels:
+                looked_up = extender.body.parts
+                inside = [each.part(START, slots) if isinstance(each, Encoded) else None for each in looked_up]
+            elif within:
+                return None
+            else:
+                records = _inner_records(extender.body, extender.levels, extender.shared, slots)
+                inside = [None if records is None else Part.join(records)]
         else:
             return None
         for part in inside:
@@ -153,3 +179,26 @@ def _checks(parts: Sequence[Extender], variable: str, slots: Slots) -> list[Grou
                 return None
             checks.append((part, group))
     return checks
+
+
+def _inner_records(
+    body: Conjunction, levels: Sequence[str], shared: Sequence[str], slots: Slots
+) -> list[InnerRecord] | None:
+    """The join of a `not`, for prefixes with these slots; None if the kernel does not know it whole."""
+    # What its own variables have must be no slot of a prefix.
+    taken = dict(slots)
+    bound = {name: slots[name] for name in shared}
+    started = _checks((*body.at(START)[0], *body.at(START)[1]), START, bound, within=True)
+    if started is None:
+        return None
+    records = [InnerRecord(-1, (), started)] if started else []
+    for number, variable in enumerate(levels):
+        free = _free_slot(taken)
+        if free is None:
+            return None
+        taken[f"#{number}"] = bound[variable] = free
+        parts = _level_parts(body, variable, bound, within=True)
+        if parts is None:
+            return None
+        records.append(InnerRecord(free, *parts))
+    return records if len(records) <= MOST_INNER else None

@@ -19,7 +19,7 @@ from adalog.planner.delta.rules import DeltaJoin
 from adalog.planner.model.logical import DatomAtom
 from adalog.planner.model.program import Closure, RuleRelation
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.trie import EMPTY, Trie, distinct
+from adalog.store.tries.trie import EMPTY, Trie, among, distinct
 
 
 class ClosureStratum(MaintainedStratum):
@@ -87,20 +87,30 @@ class ClosureStratum(MaintainedStratum):
 
     def _closed(self, step: Step, changed: ChangedAtoms) -> Column:
         """The facts that no rule without recursion derives any more."""
+        facts = self.facts
         found: list[Column] = []
-        for rule in self.exits:
+        surely: dict[int, list[Column]] = {}
+        for number, rule in enumerate(self.exits):
             for start in rule.leaving:
                 batch = changed.rows(start)
                 if batch.size:
-                    found.append(self.facts.leave_by(self._joined(start, batch, step)))
+                    rows = facts.leave_by(self._joined(start, batch, step))
+                    found.append(rows)
+                    if start.is_sure:
+                        surely.setdefault(number, []).append(rows)
         rows = distinct(joined(found))
         if not len(rows):
             return rows
         held = np.zeros(len(rows), np.bool_)
-        for rule in self.exits:
-            self._ask(step, rule, rule.again, rows, held)
+        for number, rule in enumerate(self.exits):
+            own = distinct(joined(surely.get(number, [])))
+            if len(own) < len(rows):
+                asked = ~among(rows, own)
+                derived = held[asked]
+                self._ask(step, rule, rule.again, rows[asked], derived)
+                held[asked] = derived
         closed = rows[~held]
-        self.facts.close(closed)
+        facts.close(closed)
         return closed
 
     def _complete(self, step: Step) -> None:

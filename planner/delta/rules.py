@@ -62,11 +62,14 @@ class BodyJoin:
 
 @dataclass(frozen=True, slots=True)
 class DeltaJoin:
-    """A body that begins with rows of one atom: those that came, or those that went. The atom is not part of it."""
+    """A body that begins with rows of one atom: those that came, or those that went. The atom is not part of it.
+
+    `is_sure`: whether the head shows the row of the atom, so that the rule derives no head without that row."""
 
     atom: Atom
     came: bool
     joined: BodyJoin
+    is_sure: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +160,16 @@ class _Rule:
                 each.atom,
                 each.version is Version.CAME,
                 self._joined(AndNode(each.rest), tuple(term for term in each.atom.terms if isinstance(term, str))),
+                each.part is each.atom and not each.optional and self._shows(each.atom),
             )
             for each in delta_bodies(self.body, splits(split), splits(in_not))
         )
+
+    def _shows(self, atom: Atom) -> bool:
+        """Whether a head leaves nothing of an atom's row open."""
+        terms = atom.terms[:3] if isinstance(atom, logical.DatomAtom) else atom.terms
+        shown = {*self.head, *self.constants}
+        return None not in terms and all(term in shown for term in atom.terms if isinstance(term, str))
 
     def _earlier(self, leaf: Leaf) -> Version | None:
         if self.own.moves(leaf):

@@ -50,9 +50,11 @@ _KEPT = 1 << 16
 
 @dataclass
 class Gathered:
-    """Takes the batches of a join; LIMIT_EXCEEDED past `most` rows, each counted once."""
+    """Takes the batches of a join; LIMIT_EXCEEDED past `most` rows, each counted once. `distinct`: rows may
+    repeat. Where they have weights, merging those that do only makes them fewer."""
 
     names: frozenset[str]
+    distinct: bool
     most: int
     position: Position | None
     held: Held
@@ -65,15 +67,20 @@ class Gathered:
         self.batches.append(batch)
         self.size += batch.size
         if self.size > 2 * self.most:
-            self.batches = [self.rows()]
+            self.batches = [self._merged()]
             self.size = self.batches[0].size
             self.held.become(2 * self.batches[0].nbytes)
         return True
 
     def rows(self) -> Batch:
-        """All rows, each once."""
+        """All rows, each once, but for those with weights."""
         if not self.batches:
             return Batch(0, {name: np.empty(0, np.int64) for name in self.names})
+        if not self.distinct and self.size <= self.most:
+            return concatenate(self.batches)
+        return self._merged()
+
+    def _merged(self) -> Batch:
         whole = concatenate(self.batches).distinct()
         if whole.size > self.most:
             raise limit_exceeded(
@@ -311,7 +318,8 @@ class NestedCall:
 
     def _joined(self, tuples: Sequence[tuple[int, ...]], most: int, held: Held) -> Batch:
         """The distinct rows of all argument tuples, each with its number."""
-        gathered = Gathered(frozenset((ORIGIN, *self.plan.answer)), most, self.position, held)
+        names = frozenset((ORIGIN, *self.plan.answer))
+        gathered = Gathered(names, self.plan.distinct, most, self.position, held)
         given = zip(self.subquery.inputs, zip(*tuples, strict=True), strict=True)
         columns = {name: np.array(codes, np.int64) for name, codes in given}
         constants = constant_codes(self.plan, self._database, self.run.values)

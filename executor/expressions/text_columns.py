@@ -28,6 +28,8 @@ from adalog.store.values.layout import FALSE, NIL, PAYLOAD_MASK, TAG_STRING, TRU
 _AT_ONCE: Final = 1 << 14
 # So many strings may be known for each that is asked for.
 _WORTH: Final = 16
+# Rows in no order that it is worth to sort.
+_MANY: Final = 1 << 10
 _FIRST: Final = code_of(TAG_STRING, 0)
 
 Arrows = Callable[[Any, str], Any]
@@ -183,6 +185,15 @@ class _KnownTests:
 
     def searched(self, codes: Column, search: TextSearch, run: QueryRun) -> Mask | None:
         """bool[n]: the rows whose texts have a pattern; None where some are no texts, or too long."""
+        if len(self._known) and len(codes) >= _MANY and not (codes[1:] >= codes[:-1]).all():
+            if one_tag(codes) != TAG_STRING:
+                return None
+            # In the order of memory the texts of many rows are looked at several times as fast.
+            wanted = np.zeros(len(self._known), np.bool_)
+            numbers = codes & PAYLOAD_MASK
+            wanted[numbers[numbers < len(wanted)]] = True
+            if self.searched(np.flatnonzero(wanted) + _FIRST, search, run) is None:
+                return None
         found = np.full(len(codes), UNKNOWN, np.uint8)
         for texts in run.values.text_columns() if len(self._known) else ():
             known = self._known[texts.start : texts.stop]

@@ -189,6 +189,7 @@ def agree(made: Running, values: list[str], text: str) -> None:
 def test_texts_are_searched_together(alphabet: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parts of random texts, those across two texts included, wherever the texts are kept."""
     monkeypatch.setattr(text_search, "_AT_ONCE", at_once)
+    monkeypatch.setattr(text_columns, "_MANY", 10)
     rng = Random(29)
     for number in range(20):
         longest = rng.choice((3, 7, 100))

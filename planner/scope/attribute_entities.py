@@ -4,12 +4,16 @@ Such a variable is the attribute's keyword throughout its scope, so that each pa
 entity gets a variable of its own, and the scope one pattern that ties the two: `[(entid ?a) :db/ident ?a]`. A scope
 is a query's `:where`, a rule's body, a branch of an `or-join`, a `not-join`: what passes a variable on by a list
 passes the keyword on. Variables that stand in a `not` alone are a scope of their own, since they exist only there.
+So is each branch of an `or` for a variable that stands for an attribute in branches alone, and for no entity beside
+them: one branch says nothing of what another finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from typing import Final
 
 from adalog.datalog import ast
@@ -64,7 +68,7 @@ class _Scope:
     ) -> tuple[ast.Clause, ...]:
         """`outside`: the variables that stand for attributes where the scope's list has them from."""
         shared = outside.union(names_in(clauses))
-        attributes = outside.union(shared.intersection(_attributes(clauses, relations)))
+        attributes = outside.union(shared.intersection(_attributes(clauses, relations, is_ref)))
         scope = _Scope(attributes, shared, relations, is_ref)
         changed = tuple(scope.clause(each) for each in clauses)
         return (*scope.entities.values(), *changed)
@@ -78,8 +82,7 @@ class _Scope:
             case ast.Not():
                 return replace(clause, clauses=self.scope(clause.clauses, self.shared))
             case ast.Or():
-                branches = (replace(each, clauses=self.clauses(each.clauses)) for each in clause.branches)
-                return replace(clause, branches=tuple(branches))
+                return self.disjunction(clause)
             case ast.OrJoin():
                 listed = _names((*clause.required, *clause.variables))
                 branches = (replace(each, clauses=self.scope(each.clauses, listed)) for each in clause.branches)
@@ -88,6 +91,16 @@ class _Scope:
                 return replace(clause, clauses=self.scope(clause.clauses, _names(clause.variables)))
             case _:
                 return clause
+
+    def disjunction(self, clause: ast.Or) -> ast.Clause:
+        found = (_attributes(each.clauses, self.relations, self.is_ref) for each in clause.branches)
+        if self.attributes.issuperset(chain.from_iterable(found)):
+            branches = (replace(each, clauses=self.clauses(each.clauses)) for each in clause.branches)
+            return replace(clause, branches=tuple(branches))
+        names = names_in((clause,))
+        branches = (replace(each, clauses=self.scope(each.clauses, names.keys())) for each in clause.branches)
+        variables = tuple(ast.Var(name, position=position) for name, position in names.items())
+        return ast.OrJoin((), variables, tuple(branches), position=clause.position)
 
     def clauses(self, clauses: Sequence[ast.Clause]) -> tuple[ast.Clause, ...]:
         return tuple(self.clause(each) for each in clauses)
@@ -100,9 +113,8 @@ class _Scope:
         if name in self.relations:
             return clause
         terms = list(clause.terms)
-        terms[0] = self.entity(terms[0], name)
-        if len(terms) > 2 and isinstance(terms[1], ast.Const) and self.is_ref(name, terms[1].value):
-            terms[2] = self.entity(terms[2], name)
+        for place in _entity_places(self.is_ref, clause):
+            terms[place] = self.entity(terms[place], name)
         return replace(clause, terms=tuple(terms))
 
     def entity(self, term: ast.Term, source: str) -> ast.Term:
@@ -119,28 +131,57 @@ def _names(variables: Sequence[ast.Var]) -> frozenset[str]:
     return frozenset(each.name for each in variables)
 
 
-def _attributes(clauses: Sequence[ast.Clause], relations: Set[str]) -> Iterator[str]:
-    """The variables of a scope that stand in the place of an attribute."""
+def _attributes(clauses: Sequence[ast.Clause], relations: Set[str], is_ref: IsRef) -> set[str]:
+    """The variables of a scope that stand for attributes in it."""
+    found, items = set[str](), tuple(_conjuncts(clauses))
+    for item in items:
+        if not isinstance(item, ast.Or | ast.OrJoin):
+            found.update(_standing((item,), relations, _attribute_places))
+    for item in items:
+        if isinstance(item, ast.Or | ast.OrJoin):
+            within = set(_standing((item,), relations, _attribute_places)) - found
+            others = tuple(each for each in items if each is not item) if within else ()
+            found.update(within.intersection(_standing(others, relations, partial(_entity_places, is_ref))))
+    return found
+
+
+def _conjuncts(clauses: Sequence[ast.Clause]) -> Iterator[ast.Clause]:
+    for clause in clauses:
+        if isinstance(clause, ast.And):
+            yield from _conjuncts(clause.clauses)
+        else:
+            yield clause
+
+
+def _attribute_places(clause: ast.Pattern) -> Sequence[int]:
+    return (1,) if len(clause.terms) > 1 else ()
+
+
+def _entity_places(is_ref: IsRef, clause: ast.Pattern) -> Sequence[int]:
+    match clause.terms:
+        case (_, ast.Const(attribute), _, *_) if is_ref(clause.source.name, attribute):
+            return 0, 2
+        case _:
+            return (0,)
+
+
+def _standing(
+    clauses: Sequence[ast.Clause], relations: Set[str], places: Callable[[ast.Pattern], Sequence[int]]
+) -> Iterator[str]:
+    """The variables of a scope in some places of patterns, anywhere in it."""
     for clause in clauses:
         match clause:
-            case ast.Pattern():
-                name = clause.source.name
-                if len(clause.terms) > 1 and isinstance(clause.terms[1], ast.Var) and name not in relations:
-                    yield clause.terms[1].name
-            case ast.And():
-                yield from _attributes(clause.clauses, relations)
-            case ast.Not():
-                yield from _attributes(clause.clauses, relations)
+            case ast.Pattern() if clause.source.name not in relations:
+                terms = (clause.terms[place] for place in places(clause))
+                yield from (term.name for term in terms if isinstance(term, ast.Var))
+            case ast.And() | ast.Not():
+                yield from _standing(clause.clauses, relations, places)
             case ast.Or():
-                for branch in clause.branches:
-                    yield from _attributes(branch.clauses, relations)
+                yield from _standing(clause.branches, relations, places)
             case ast.OrJoin():
                 listed = _names((*clause.required, *clause.variables))
-                for branch in clause.branches:
-                    found = _attributes(branch.clauses, relations)
-                    yield from listed.intersection(found)
+                yield from listed.intersection(_standing(clause.branches, relations, places))
             case ast.NotJoin():
-                found = _attributes(clause.clauses, relations)
-                yield from _names(clause.variables).intersection(found)
+                yield from _names(clause.variables).intersection(_standing(clause.clauses, relations, places))
             case _:
                 pass

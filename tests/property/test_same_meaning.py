@@ -60,6 +60,25 @@ SAME = [
         "[:find ?f ?e ?v :where [?f :on ?a] [?e ?a ?v]]",
         "[:find ?f ?e ?v :where [?f :on ?i] [?i :db/ident ?a] [?e ?a ?v]]",
     ),
+    # A branch is its own scope for a variable of which the clauses beside it ask for no entity.
+    (
+        "[:find ?f ?a :where [?f :n] (or [?f :on ?a] [?f ?a 1])]",
+        "[:find ?f ?a :where [?f :n] (e ?f ?a) :rules [[(e ?f ?a) [?f :on ?a]] [(e ?f ?a) [?f ?a 1]]]]",
+    ),
+    (
+        "[:find ?f ?a :where (or-join [?f ?a] [?f :on ?a] (and [?f ?a ?v] [?a :db/doc]))]",
+        (
+            "[:find ?f ?a :where (e ?f ?a) "
+            ":rules [[(e ?f ?a) [?f :on ?a]] [(e ?f ?a) [?f ?a] [?i :db/ident ?a] [?i :db/doc]]]]"
+        ),
+    ),
+    (
+        "[:find ?f ?a :where (or [?f :on ?a] [?f ?a 1]) [?a :db/doc]]",
+        (
+            "[:find ?f ?a :where (e ?f ?a) [?i :db/ident ?a] [?i :db/doc] "
+            ":rules [[(e ?f ?a) [?f :on ?i] [?i :db/ident ?a]] [(e ?f ?a) [?f ?a 1]]]]"
+        ),
+    ),
     (
         "[:find ?e ?a :where [?e ?a] (not [?a :db/doc])]",
         "[:find ?e ?a :where [?e ?a] (not-join [?a] [?i :db/ident ?a] [?i :db/doc])]",

@@ -67,18 +67,29 @@ class ShippedSnapshot:
                 for each in manifest.segments():
                     discard(each)
                 return Snapshot.from_manifest(manifest.placed(lambda segment: fetched(depot, segment)))
-        try:
-            return Snapshot.from_manifest(manifest)
-        except DamagedSegment:
-            unseen = [each.path for each in manifest.segments() if not os.access(each.path, os.R_OK)]
-            if not (self.afar and unseen):
-                raise
-            # The driver has it open, so the file is healthy.
+        return opened(manifest, afar=self.afar)
+
+
+def opened(manifest: Manifest, *, afar: bool = False) -> Snapshot:
+    """A snapshot that another process has open. afar: this one may be on another machine. Raises DamagedSegment,
+    and BACKEND_UNAVAILABLE where its files are not here, or not any more."""
+    try:
+        return Snapshot.from_manifest(manifest)
+    except DamagedSegment:
+        # The other process has it open, so the file is healthy.
+        unseen = [each.path for each in manifest.segments() if not os.access(each.path, os.R_OK)]
+        if unseen and not Path(unseen[0]).exists() and os.access(Path(unseen[0]).parent, os.R_OK):
             raise unavailable(
-                f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {unseen[0]} "
-                "that it may read. Every worker needs the folder under this path, on a volume that all share",
-                retryable=False,
+                "a file that the query reads was removed before a Spark worker had opened it, as an excision does; "
+                "send the query again"
             ) from None
+        if not (afar and unseen):
+            raise
+        raise unavailable(
+            f"the Spark worker on {socket.gethostname()} cannot see the data folder: there is no {unseen[0]} "
+            "that it may read. Every worker needs the folder under this path, on a volume that all share",
+            retryable=False,
+        ) from None
 
 
 _opened: OrderedDict[str, Snapshot] = OrderedDict()

@@ -11,7 +11,7 @@ import pytest
 from adalog.cluster import session as sessions
 from adalog.cluster.failures import job_error, start_error
 from adalog.cluster.java import java_home
-from adalog.cluster.shipping import Shipping
+from adalog.cluster.shipping import Shipping, opened
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import QueryRequest
@@ -94,6 +94,25 @@ def test_a_session_that_does_not_start_tells_what_workers_lack() -> None:
     )
     said = start_error(error, None, ()).message
     assert "ModuleNotFoundError: No module named 'numba'" in said
+
+
+@pytest.mark.parametrize("afar", [True, False])
+def test_files_that_an_excision_removed_are_not_called_damaged(tmp_path: Path, afar: bool) -> None:
+    folder = tmp_path / "data"
+    with Database.open(str(folder)) as database:
+        database.transact('[{:db/id 7 :n/name "Ada"}]')
+        database.compact()
+        (tmp_path / "private").mkdir()
+        before = database.snapshot()
+        shipped = Shipping(None if afar else tmp_path / "private").ship(before)
+        database.transact("[{:db/excise 7}]")
+        database.compactor.begin_clean()
+        with pytest.raises(AdalogError) as caught:
+            shipped.open()
+        assert (caught.value.code, caught.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
+        assert "as an excision does; send the query again" in caught.value.message
+        with pytest.raises(AdalogError, match="send the query again"):
+            opened(before.manifest())
 
 
 @pytest.mark.parametrize("afar", [True, False])

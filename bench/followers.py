@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import re
+import socket
 import struct
 import time
 from collections.abc import Callable
@@ -100,6 +101,11 @@ class Socket(asyncio.Protocol):
         payload = {"query": _DOCUMENT, "variables": {"query": query, "args": args}}
         self._say({"id": name, "type": "subscribe", "payload": payload})
         return done
+
+    def released(self) -> socket.socket:
+        """The connection for another reader; from now on nothing is read here."""
+        self._transport.pause_reading()
+        return cast(socket.socket, self._transport.get_extra_info("socket")).dup()
 
     def close(self) -> None:
         self._transport.abort()

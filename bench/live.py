@@ -1,7 +1,6 @@
 """Live queries over WebSockets: from a transaction to its events, with one follower, thousands, and many queries.
 
-The server is a process of its own; followers and transactions share this one, so that both ends of a latency are
-read from one clock.
+The server is a process of its own, and so are many followers (`bench.subscribers`); all read the same clock.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ import uvloop
 from bench import folder, server
 from bench.followers import Socket
 from bench.line import Line
+from bench.subscribers import Subscribers, subscribers
 
 _ITEMS: Final = 20_000
 _SCHEMA: Final = """[
@@ -32,6 +32,9 @@ _SCHEMA: Final = """[
 _ONE: Final = "[:find ?v :in $ ?e :where [?e :item/value ?v]]"
 _SOME: Final = "[:find ?e ?v :where [?e :item/value ?v] [(< 1000000 ?v)]]"
 _FIRST: Final = 1_000
+# Seconds between transactions, and after each of those that are sent one by one.
+_PACE: Final = 0.02
+_PAUSE: Final = 0.003
 _ENVIRONMENT: Final = {
     "ADALOG_SPARK": "off",
     "ADALOG_RATE_LIMIT": "0",
@@ -45,7 +48,8 @@ def live(quick: bool, say: Say) -> list[Line]:
     return [
         *_served(say, lambda gateway: _one(gateway, 100 if quick else 1_000, say)),
         *_served(say, lambda gateway: _arguments(gateway, 1_000 if quick else 10_000, say)),
-        *_served(say, lambda gateway: _crowd(gateway, 1_000, 5.0 if quick else 60.0, say)),
+        *_served(say, lambda gateway: _crowd(gateway, 1_000, 1, 5.0 if quick else 60.0, say)),
+        *_served(say, lambda gateway: _crowd(gateway, 1_000, 100, 5.0 if quick else 20.0, say)),
         *_served(say, lambda gateway: _queries(gateway, 500, say)),
     ]
 
@@ -137,72 +141,70 @@ async def _arguments(gateway: _Gateway, followers: int, say: Say) -> list[Line]:
     untouched = f"[[:db/add {_FIRST} :item/other {{}}]]"
     alone = await _transactions(gateway, untouched, 300)
     memory, began = gateway.memory(), time.perf_counter()
-    sockets = [await Socket.connect(gateway.port, gateway.event) for _ in range(followers // 100)]
-    # A page waits for its own snapshots, not for everybody's.
-    await asyncio.gather(*(_follow(socket, k, followers // 100) for k, socket in enumerate(sockets)))
-    subscribing = time.perf_counter() - began
-    each = (gateway.memory() - memory) / followers
-    took = []
-    for n in range(500):
-        e = _FIRST + (n * 7919) % followers
-        t, sent, _ = await gateway.transact(f"[[:db/add {e} :item/value {next(gateway.values)}]]")
-        took.append((min(await gateway.until(t, 1)) - sent) * 1000)
-    beside = await _transactions(gateway, untouched, 300)
-    await asyncio.sleep(0.2)
-    many = [len(each) for each in gateway.arrived.values()]
-    assert set(many) == {1}, "events went to followers whom they do not concern"
-    for socket in sockets:
-        socket.close()
-    said = _percentiles(took)
+    arguments = [[[_FIRST + first + k] for k in range(100)] for first in range(0, followers, 100)]
+    with subscribers(gateway.port, _ONE, arguments) as subscribed:
+        subscribing = time.perf_counter() - began
+        each = (gateway.memory() - memory) / followers
+        beside = await _transactions(gateway, untouched, 300)
+        sent, answered = {}, []
+        computed = server.cpu_seconds(gateway.process)
+        for n in range(1_000):
+            e = _FIRST + (n * 7919) % followers
+            t, at, took = await gateway.transact(f"[[:db/add {e} :item/value {next(gateway.values)}]]")
+            sent[t] = at
+            answered.append(took * 1000)
+            await asyncio.sleep(_PAUSE)
+        computed = (server.cpu_seconds(gateway.process) - computed) / len(sent)
+        lags = await _lags(subscribed, sent, 1)
+    said = f"{_percentiles(lags)}; until the answer to the transaction: {_percentiles(answered)}"
     say(f"    {followers:,} followers with arguments: subscribed in {subscribing:.1f} s, {each / 1024:.1f} KiB")
     say(
-        f"    one concerned, until its event: {said}; none concerned {beside:.2f} ms, without followers {alone:.2f}"
+        f"    one concerned, until its event: {said}; {computed * 1e6:,.0f} us of CPU for each; none concerned"
+        f" {beside:.2f} ms, without followers {alone:.2f}"
     )
     title = f"{followers:,} followers with an argument each"
     return [
         Line("live", f"{title}: a transaction that concerns one until its event, p99", "ms",
-             float(np.percentile(took, 99)), "", None, bar=10.0, note=said),
+             float(np.percentile(lags, 99)), "", None, bar=3.0, note=said),
         Line("live", f"{title}: a transaction that concerns none", "ms", beside, "no followers", alone, bar=1.2),
         Line("live", f"{title}: memory of the server, each", "KiB", each / 1024, "", None, bar=30.0),
         Line("live", f"{title}: all subscribed", "s", subscribing, "", None, bar=15.0),
     ]  # fmt: skip
 
 
-async def _follow(socket: Socket, number: int, count: int) -> None:
-    for k in range(100):
-        e = _FIRST + number * 100 + k
-        await socket.subscribe(f"{e}", _ONE, [e])
+async def _lags(subscribed: Subscribers, sent: dict[int, float], followers: int) -> list[float]:
+    """Milliseconds from sending a transaction until each of its events came to each of so many followers."""
+    await asyncio.sleep(0.5)
+    transactions, times = await asyncio.to_thread(subscribed.arrivals)
+    pairs = zip(transactions.tolist(), times.tolist(), strict=True)
+    lags = [(at - sent[t]) * 1000 for t, at in pairs if t in sent]
+    if len(lags) != followers * len(sent):
+        raise RuntimeError(f"{len(lags):,} events came of {followers * len(sent):,}")
+    return lags
 
 
-async def _crowd(gateway: _Gateway, followers: int, seconds: float, say: Say) -> list[Line]:
-    sockets = [await Socket.connect(gateway.port, gateway.event) for _ in range(followers)]
-    for k, socket in enumerate(sockets):
-        await socket.subscribe(f"{k}", _SOME, [])
-    pace = 0.02
-    under_way: list[asyncio.Future[tuple[int, float, float]]] = []
-    began = time.perf_counter()
-    for n in range(int(seconds / pace)):
-        due = began + n * pace
-        await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        tx = f"[[:db/add {_FIRST + n % _ITEMS} :item/value {next(gateway.values)}]]"
-        under_way.append(asyncio.ensure_future(gateway.transact(tx)))
-    sent = {t: at for t, at, _ in await asyncio.gather(*under_way)}
-    lasted = time.perf_counter() - began
-    for t in sent:
-        await gateway.until(t, followers)
-    lags = [(arrived - sent[t]) * 1000 for t in sent for arrived in gateway.arrived[t]]
-    assert len(lags) == followers * len(sent), "events were lost, or came twice"
-    failed = [socket.failed for socket in sockets if socket.failed]
-    assert not failed, failed[0]
-    for socket in sockets:
-        socket.close()
-    said = _percentiles(lags)
-    rate = len(sent) / lasted
-    say(f"    {followers:,} followers of one query, {rate:.0f} transactions a second: {len(lags):,} events; {said}")
-    title = f"{followers:,} followers of one query, 50 transactions a second for {seconds:.0f} s"
+async def _crowd(gateway: _Gateway, followers: int, each: int, seconds: float, say: Say) -> list[Line]:
+    """Followers of one query, so many on each connection."""
+    sent: dict[int, float] = {}
+    with subscribers(gateway.port, _SOME, [[[]] * each] * (followers // each)) as subscribed:
+        computed = server.cpu_seconds(gateway.process)
+        under_way: list[asyncio.Future[tuple[int, float, float]]] = []
+        began = time.perf_counter()
+        for n in range(int(seconds / _PACE)):
+            await asyncio.sleep(max(0.0, began + n * _PACE - time.perf_counter()))
+            tx = f"[[:db/add {_FIRST + n % _ITEMS} :item/value {next(gateway.values)}]]"
+            under_way.append(asyncio.ensure_future(gateway.transact(tx)))
+        sent = {t: at for t, at, _ in await asyncio.gather(*under_way)}
+        rate = len(sent) / (time.perf_counter() - began)
+        await asyncio.sleep(0.5)
+        computed = (server.cpu_seconds(gateway.process) - computed) / (followers * len(sent))
+        lags = await _lags(subscribed, sent, followers)
+    said = f"{_percentiles(lags)}; {computed * 1e6:.1f} us of CPU for each event"
+    title = f"{followers:,} followers of one query on {followers // each:,} connections"
+    say(f"    {title}, {rate:.0f} transactions a second: {len(lags):,} events; {said}")
     return [
-        Line("live", f"{title}: until the event, p99", "ms", float(np.percentile(lags, 99)), "", None, bar=100.0,
-             note=f"{said}; {len(lags):,} events, {rate:.0f} transactions a second"),
+        Line("live", f"{title}, 50 transactions a second for {seconds:.0f} s: until the event, p99", "ms",
+             float(np.percentile(lags, 99)), "", None, bar=30.0, note=f"{said}; {rate:.0f} transactions a second"),
     ]  # fmt: skip
 
 

@@ -19,8 +19,8 @@ from starlette.types import Scope
 if TYPE_CHECKING:
     from adalog.executor.live.subscribers.event import Message
 
-# What is written to the transport at once, of several messages.
-_AT_ONCE_BYTES: Final = 16 * 1024
+AT_ONCE_BYTES: Final = 16 * 1024
+"""What is written to the transport at once, of several messages."""
 
 EXTENSION: Final = "adalog.direct"
 """The extension's name in an ASGI scope; what stands there under `connection` is the connection."""
@@ -73,7 +73,7 @@ def send_events(direct: EventTransport, messages: Sequence[Message], written: Ca
         return 1
     while sent < most and not direct.is_full:
         pieces, size = [], 0
-        while sent < most and size < _AT_ONCE_BYTES:
+        while sent < most and size < AT_ONCE_BYTES:
             piece = written(messages[sent])
             pieces.append(piece)
             size += len(piece)

@@ -24,7 +24,7 @@ from websockets.protocol import State
 
 from adalog.datalog.errors import RETRYABLE, Code
 from adalog.gateway.connections import limits
-from adalog.gateway.connections.event_transport import EXTENSION, EventSender, TakingPace
+from adalog.gateway.connections.event_transport import AT_ONCE_BYTES, EXTENSION, EventSender, TakingPace
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.connections.wire import LINGER_BYTES, MALFORMED, Refusal, Wire
 from adalog.gateway.identity.peer import counted_address
@@ -81,6 +81,9 @@ class WebSocket(WebSocketsSansIOProtocol):
         self.operations = 0
         self.is_full = False
         self._sender: EventSender | None = None
+        # Frames that are sent together at the end of this turn of the event loop, and their bytes.
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
         # What came and was not looked at, and whether it is about to be.
         self._unread = bytearray()
         self._is_reading = False
@@ -100,7 +103,7 @@ class WebSocket(WebSocketsSansIOProtocol):
 
     @property
     def is_idle(self) -> bool:
-        return not self.operations and not self.held and not self.transport.get_write_buffer_size()
+        return not (self.operations or self.held or self._gathered or self.transport.get_write_buffer_size())
 
     @property
     def is_receiving(self) -> bool:
@@ -123,16 +126,33 @@ class WebSocket(WebSocketsSansIOProtocol):
         del self.request, self.response
 
     def send_piece(self, piece: bytes) -> None:
-        if self.is_open:
+        if not self.is_open:
+            return
+        if self.operations < 2 and not self._gathered:
             self.transport.write(_head(len(piece)) + piece)
+            return
+        # A transaction may concern many operations of a connection: the system is asked once for all of them.
+        if not self._gathered:
+            self.loop.call_soon(self._send_gathered)
+        self._gathered += (_head(len(piece)), piece)
+        self._gathered_bytes += len(piece)
+        if self._gathered_bytes > AT_ONCE_BYTES:
+            self._send_gathered()
+
+    def _send_gathered(self) -> None:
+        gathered, self._gathered, self._gathered_bytes = self._gathered, [], 0
+        if gathered and self.is_open:
+            self.transport.write(b"".join(gathered))
 
     def send_each(self, pieces: Sequence[bytes]) -> None:
         """Sends messages of text at once."""
+        self._send_gathered()
         if self.is_open:
             self.transport.write(b"".join([part for piece in pieces for part in (_head(len(piece)), piece)]))
 
     def send_pieces(self, pieces: Sequence[bytes]) -> None:
         """Sends one message of text that is in pieces, and is not put together again."""
+        self._send_gathered()
         if self.is_open:
             self.transport.writelines([_head(sum(map(len, pieces))), *pieces])
 
@@ -150,6 +170,7 @@ class WebSocket(WebSocketsSansIOProtocol):
         """Says why, and ends once the client has confirmed it, or had the time to."""
         if not self.is_open or self.close_sent:
             return
+        self._send_gathered()
         self.close_sent = True
         shortened = reason.encode()[:_REASON_BYTES].decode(errors="ignore")
         self.conn.send_close(code, shortened)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import itertools
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -31,6 +32,8 @@ _KEPT_DESCRIPTORS: Final = 256
 LINGER_BYTES: Final = 256 * 1024
 # Connections beyond the limit that are told so in peace.
 _MOST_LINGERING: Final = 32
+# Connections that the clock looks at in one turn of the event loop.
+_CHECKED_AT_ONCE: Final = 64
 _LOGGER: Final = logging.getLogger("adalog.server")
 
 
@@ -163,7 +166,7 @@ class Wire:
         self._of_address: Counter[str] = Counter()
         self._lingering: set[Peer] = set()
         self._most_lingering = _MOST_LINGERING
-        self._sweeping: asyncio.TimerHandle | None = None
+        self._sweeping: asyncio.Handle | None = None
         times = (limits.HEAD_SECONDS, limits.BODY_SECONDS, limits.SEND_SECONDS, limits.INIT_SECONDS)
         self._pause = min(1.0, min(*times, limits.PING_SECONDS, self.idle_seconds) / 4)
 
@@ -314,11 +317,21 @@ class Wire:
         return True
 
     def _sweep(self) -> None:
+        self._check(iter((*self.connections, *self._lingering)))
+
+    def _check(self, left: Iterator[Peer]) -> None:
+        """Checks some connections at a time: events of thousands of streams would wait for all."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        for connection in self.connections | self._lingering:
-            connection.check(now)
-        self._sweeping = loop.call_later(self._pause, self._sweep)
+        some = list(itertools.islice(left, _CHECKED_AT_ONCE))
+        for connection in some:
+            # Meanwhile it may have gone.
+            if connection in self.connections or connection in self._lingering:
+                connection.check(now)
+        if len(some) < _CHECKED_AT_ONCE:
+            self._sweeping = loop.call_later(self._pause, self._sweep)
+        else:
+            self._sweeping = loop.call_soon(self._check, left)
 
     def _is_proxy(self, address: str) -> bool:
         return bool(self._proxies) and any(ipaddress.ip_network(address)[0] in network for network in self._proxies)

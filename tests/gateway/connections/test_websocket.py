@@ -27,6 +27,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.gateway.connections import wire
 from adalog.gateway.connections.guards import SECURITY_HEADERS
 from adalog.gateway.connections.websocket import WebSocket
 from adalog.gateway.connections.wire import Wire
@@ -35,7 +36,7 @@ from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.negotiation import GraphQLRequest
 from adalog.gateway.settings import origins
 from adalog.gateway.settings.config import Settings
-from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Stream, live
+from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Message, Stream, live
 from tests.gateway.support import gateway
 
 SPOKEN = [Subprotocol("graphql-transport-ws")]
@@ -158,6 +159,51 @@ def test_many_subscriptions_on_one_connection(opened: Live, connected: Callable[
     client.socket.close()
     for stream in streams:
         assert stream.closed.wait(SECONDS)
+
+
+class CountedWrites:
+    """A transport that counts what is written to it."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.writes = 0
+
+    def write(self, data: bytes) -> None:
+        self.writes += 1
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+def test_what_concerns_many_operations_of_a_connection_is_written_at_once(
+    opened: Live, connected: Callable[..., Client]
+) -> None:
+    client = connected().begun()
+    names = [str(number) for number in range(50)]
+    for name in names:
+        client.subscribe(name)
+    streams = opened.hub.expect(50)
+    until(lambda: all(stream.listening for stream in streams))
+    (socket,) = (each for each in opened.wire.connections if isinstance(each, WebSocket))
+    counted = CountedWrites(socket.transport)
+    socket.transport = counted  # type: ignore[assignment]
+    message = Message(b'{"data":null}', "token")
+
+    def tell() -> None:
+        for stream in streams:
+            stream.told(message)
+        # In order also where no more than one is left.
+        for stream in streams[1:]:
+            stream.end(None)
+
+    streams[0].loop.call_soon_threadsafe(tell)
+    told = [client.read() for _ in range(99)]
+    assert [each["type"] for each in told] == ["next"] * 50 + ["complete"] * 49
+    events, ends = ([each["id"] for each in some] for some in (told[:50], told[50:]))
+    assert sorted(events) == sorted(names)
+    assert ends == events[1:]
+    assert counted.writes <= 2
 
 
 def test_an_id_may_be_used_again_once_it_is_complete(opened: Live, connected: Callable[..., Client]) -> None:
@@ -316,6 +362,14 @@ def test_4408_where_nothing_comes() -> None:
         with client_of(opened) as late:
             late.begun()
             until(lambda: opened.wire.closed["4408"] == 1)
+
+
+def test_the_clock_looks_at_some_connections_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that it comes to in another turn are ended likewise."""
+    monkeypatch.setattr(wire, "_CHECKED_AT_ONCE", 2)
+    with live(init_seconds=0.2) as opened, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(client_of(opened)) for _ in range(5)]
+        assert [client.closed()[0] for client in clients] == [4408] * 5
 
 
 @pytest.mark.parametrize("query", [LIVE, QUERY])

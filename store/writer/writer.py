@@ -9,7 +9,6 @@ again. After an append in doubt nothing is written until the log was read again.
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,6 +37,7 @@ from adalog.store.writer.excising import AloneError, planned
 from adalog.store.writer.exclusive import ExclusiveWriter
 from adalog.store.writer.group import MOST_OVERTAKEN, Group
 from adalog.store.writer.in_doubt import InDoubtAppend
+from adalog.store.writer.job_queue import JobQueue
 from adalog.store.writer.loads import Loads
 from adalog.store.writer.refusals import answering, check_same, overtaken, read_only, refusal
 from adalog.store.writer.rehearsal import Rehearser
@@ -45,8 +45,8 @@ from adalog.store.writer.request import AdoptionRequest, BulkRequest, Transactio
 
 _GROUP: Final = 256
 
-# Clients that were answered together come again almost together: waiting this long for them makes groups twice as
-# large. In seconds, and far below what a commit takes.
+# Clients that were answered together come again almost together: waiting this long for each next one makes groups
+# larger. In seconds, and below what a commit takes.
 _PATIENCE: Final = 0.001
 # Seconds for which one transaction's stored queries may keep the others waiting: at first, and after they were
 # tried aside, which is done so often.
@@ -87,7 +87,7 @@ class Writer:
         self._publish = publish
         self._make_room = make_room
         self._published = head.published()
-        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        self._jobs: JobQueue[Job] = JobQueue()
         self._expected = 1
         self._doubt = InDoubtAppend(head, log, self._take)
         self._aside = Rehearser(setting, self._put_back)
@@ -197,9 +197,11 @@ class Writer:
                         job()
 
     def _next_jobs(self) -> list[Job]:
-        """What waits, in order. A look does not cut a group of transactions in two: their turn takes over what was
-        missed."""
-        jobs = list(self._waiting())
+        """What waits, in order; nothing where it is time to look at the log again. As many as there were last time
+        are given a moment to come. A look does not cut a group of transactions in two: their turn takes over what
+        was missed."""
+        jobs = self._jobs.take(_GROUP, self._expected, _PATIENCE, self._doubt.seconds)
+        self._expected = max(len(jobs), 1)
         if self._log.is_shared and all(self._may_pass_look(job) for job in jobs):
             jobs.sort(key=self._is_look)
         return jobs
@@ -209,23 +211,6 @@ class Writer:
 
     def _may_pass_look(self, job: Job) -> bool:
         return type(job) is TransactionRequest or self._is_look(job)
-
-    def _waiting(self) -> Iterator[Job]:
-        """The next job and those behind it; a moment is given to as many as there were last time. Nothing where it
-        is time to look at the log again."""
-        try:
-            yield self._jobs.get(timeout=self._doubt.seconds)
-        except queue.Empty:
-            return
-        expected, self._expected = self._expected, 1
-        until = time.monotonic() + _PATIENCE
-        for count in range(1, _GROUP):
-            patience = max(until - time.monotonic(), 0.0) if count < expected else 0.0
-            try:
-                yield self._jobs.get(timeout=patience)
-            except queue.Empty:
-                return
-            self._expected = count + 1
 
     def _commit(self, requests: list[TransactionRequest]) -> None:
         """Plain transactions as one group; then each that was rehearsed, which reads durable data only."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -34,11 +35,12 @@ class AppendNotices(Protocol):
 
 class SocketNotices:
     """For processes of one machine: a datagram socket of each in a folder, to which the others write. `tell` may be
-    called on another thread."""
+    called on another thread, which may also wait for `came`: set when something is heard."""
 
     def __init__(self, folder: Path) -> None:
         """Raises OSError."""
         folder.mkdir(FOLDER_MODE, exist_ok=True)
+        self.came = threading.Event()
         self._folder = folder
         self._name = f"{uuid4().hex}{_ENDING}"
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -59,6 +61,8 @@ class SocketNotices:
         with suppress(BlockingIOError):
             while self._socket.recv(16):
                 found = True
+        if found:
+            self.came.set()
         return found
 
     def tell(self) -> None:

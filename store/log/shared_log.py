@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,7 +60,7 @@ class SharedFileLog(Log):
         appends = self._appends
         try:
             driver = appends.driver()
-            _begin(driver)
+            self._begin(driver)
             missed = self._missed_by(driver)
         except sqlite3.Error as error:
             appends.end(error)
@@ -78,6 +79,35 @@ class SharedFileLog(Log):
             yield AppendTurn(append, partial(self._use_by, driver), missed, len(missed) == PAGE)
         finally:
             appends.end()
+
+    def _begin(self, driver: sqlite3.Connection) -> None:
+        """Takes the turn. Who had it tells of an append at its end, and is looked after now and then besides."""
+        # SQLite's own patience sleeps for up to a tenth of a second between two looks.
+        driver.execute("PRAGMA busy_timeout = 0")
+        # Without notices nothing sets it.
+        came = threading.Event() if self._hint is None else self._hint.came
+        try:
+            pause, most = _LOOK_SECONDS
+            until = time.monotonic() + _TURN_SECONDS
+            while True:
+                # What is told from here on is heard after the turn was looked for.
+                came.clear()
+                try:
+                    driver.execute("BEGIN IMMEDIATE")
+                except sqlite3.OperationalError as error:
+                    if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                        raise
+                    if time.monotonic() > until:
+                        raise unavailable(
+                            "nothing was applied: another process has had the turn to write to the log for more "
+                            f"than {_TURN_SECONDS:g} seconds; an import may take that long"
+                        ) from None
+                    came.wait(pause)
+                    pause = min(2 * pause, most)
+                else:
+                    return
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")
 
     def missed(self) -> Sequence[LogEntry]:
         """By the writer's connection, which has no turn meanwhile: each append of another process is looked for."""
@@ -100,28 +130,3 @@ class SharedFileLog(Log):
     def _use_by(self, driver: sqlite3.Connection, key: str, last: int) -> tuple[int, UsedKey] | None:
         found = driver.execute(_USE, {"used_key": key, **self._oldest(last)}).fetchone()
         return None if found is None else (found[0], UsedKey(*found[1:]))
-
-
-def _begin(driver: sqlite3.Connection) -> None:
-    # SQLite's own patience sleeps for up to a tenth of a second between two looks.
-    driver.execute("PRAGMA busy_timeout = 0")
-    try:
-        pause, most = _LOOK_SECONDS
-        until = time.monotonic() + _TURN_SECONDS
-        while True:
-            try:
-                driver.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-                    raise
-                if time.monotonic() > until:
-                    raise unavailable(
-                        "nothing was applied: another process has had the turn to write to the log for more "
-                        f"than {_TURN_SECONDS:g} seconds; an import may take that long"
-                    ) from None
-                time.sleep(pause)
-                pause = min(2 * pause, most)
-            else:
-                return
-    finally:
-        driver.execute(f"PRAGMA busy_timeout = {1000 * WAIT_SECONDS}")

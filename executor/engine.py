@@ -29,12 +29,13 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.derivations.derivation import Reason
 from adalog.executor.derivations.why import why
 from adalog.executor.evaluation.bind import Sources, nested_call
-from adalog.executor.evaluation.caution import cautiously
+from adalog.executor.evaluation.caution import REFUSALS, cautiously
 from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
-from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_result
+from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_columns, shape_result
+from adalog.executor.evaluation.looked_up import looked_up_columns
 from adalog.executor.join.batch import Column
 from adalog.executor.permissions.rewriting import rewritten
 from adalog.executor.plain_run import PlainRuns
@@ -48,6 +49,7 @@ from adalog.executor.question.inputs import bind_inputs, code_given, limited, si
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.explain.explanation import explain_plan
+from adalog.planner.group_lookups import GroupLookups
 from adalog.planner.model.logical import PulledQuery, Subquery
 from adalog.planner.model.plan import Engine as Place
 from adalog.planner.model.plan import Options, Plan
@@ -88,6 +90,7 @@ class _Ran:
     ran: JoinOutcome
     started: float
     late: LateCalls
+    lookups: GroupLookups | None = None
 
 
 Pulled = TypeVar("Pulled")
@@ -190,12 +193,14 @@ class QueryEngine:
         if not analyze:
             plan = self._plan(question, cancel)
             place, reason = self.choose(question, plan)
+            lookups = self.compiler.compile_lookups(question, plan, cancel) if place is Place.LOCAL else None
+            plan = plan if lookups is None else lookups.groups
             plan, late = without_late_calls(plan) if place is Place.LOCAL else (plan, {})
-            return explain_plan(plan, str(place), reason, late, without_late_calls)
+            return explain_plan(plan, str(place), reason, late, without_late_calls, lookups)
         with self.memory.lent(cancel):
             result, run = self._answered(question, cancel)
         ran = run.ran
-        shown = explain_plan(run.plan, result.engine, run.reason, run.late, without_late_calls)
+        shown = explain_plan(run.plan, result.engine, run.reason, run.late, without_late_calls, run.lookups)
         for stratum, did in zip(shown["rules"], ran.strata, strict=False):
             stratum["actual"] = {"rows": did.rows, "rounds": did.rounds, "how": did.how, "ms": _ms(did.seconds)}
         for level, count in zip(shown["levels"], ran.levels, strict=True):
@@ -372,7 +377,7 @@ class QueryEngine:
         ran = self._ran(question, cancel, output)
         if ran.ran.parts is not None:
             return ran.ran.parts
-        result = self._shaped(question, ran, cancel)
+        result, ran = self._shaped(question, ran, cancel)
         names = [column.name for column in result.columns]
         return [write_part(output, 0, names, result.codes, ran.values, cancel)] if len(result) else []
 
@@ -380,7 +385,7 @@ class QueryEngine:
         started, slow = time.perf_counter(), self.means.slow
         try:
             ran = self._ran(question, cancel)
-            result = self._shaped(question, ran, cancel)
+            result, ran = self._shaped(question, ran, cancel)
         except AdalogError as error:
             if slow is not None:
                 slow.failed(self._explained, question, cancel, time.perf_counter() - started, error)
@@ -454,8 +459,10 @@ class QueryEngine:
         values = Scratch(snapshot.codes, take=cancel.budget.take)
         late: LateCalls = {}
         asked = joined if place is Place.SPARK and joined is not None else question
+        lookups = None
         if place is Place.LOCAL:
-            plan, late = without_late_calls(plan)
+            lookups = self.compiler.compile_lookups(question, plan, cancel)
+            plan, late = without_late_calls(plan if lookups is None else lookups.groups)
             cancel.expect(plan.cost + question.arguments_cost)
         inputs = bind_inputs(plan, asked.args, snapshot, values, cancel.check)
         # What arguments name was found among what is visible.
@@ -482,23 +489,54 @@ class QueryEngine:
         self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited), ran.tasks)
         if place is Place.LOCAL and question.is_plain and not late:
             self._plain.keep(question, plan, work)
-        return _Ran(plan, place, reason, values, ran, started, late)
+        return _Ran(plan, place, reason, values, ran, started, late, lookups)
 
-    def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
+    def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> tuple[Result, _Ran]:
+        """The result of what ran, and what ran at last: without lookups, where something about a group is refused
+        that may not be in the answer."""
+        if ran.lookups is None:
+            return self._shaped_once(question, ran, cancel), ran
+        try:
+            return self._shaped_once(question, ran, cancel), ran
+        except AdalogError as error:
+            if error.code not in REFUSALS:
+                raise
+        whole = question.with_options(replace(question.request.options, look_up=False))
+        again = self._ran(whole, cancel)
+        return self._shaped_once(question, again, cancel), again
+
+    def _shaped_once(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
         request = question.request
         rows, values, t, place = ran.ran.rows, ran.values, question.snapshot.t, str(ran.place)
-        result = shape_result(
-            ran.plan,
-            rows,
-            values,
-            cancel,
-            t=t,
-            engine=place,
-            started=ran.started,
-            ordered=request.ordered or question.is_guarded,
-            late=ran.late,
-            databases=question.databases,
-        )
+        ordered = request.ordered or question.is_guarded
+        if ran.lookups is None:
+            result = shape_result(
+                ran.plan,
+                rows,
+                values,
+                cancel,
+                t=t,
+                engine=place,
+                started=ran.started,
+                ordered=ordered,
+                late=ran.late,
+                databases=question.databases,
+            )
+        else:
+            plan = self._plan(question, cancel)
+            run = QueryRun(values, cancel, self.means.strict, self.means.threads)
+            codes = looked_up_columns(plan, ran.lookups, rows, ran.late, question.databases, run)
+            result = shape_columns(
+                plan,
+                codes,
+                values,
+                cancel,
+                t=t,
+                engine=place,
+                started=ran.started,
+                ordered=ordered,
+                databases=question.databases,
+            )
         result.question, result.dropped = question, ran.ran.dropped
         # Tasks leave rows out of which no aggregate needs each, unless rows repeat.
         if ran.plan.sharing is None and (ran.place is Place.LOCAL or ran.plan.distinct):

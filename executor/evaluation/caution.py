@@ -15,8 +15,8 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
 from adalog.planner.model.plan import Options
 
-# What built-ins refuse their arguments with; the engine then adds the position of the call.
-_OF_CALLS: Final = (Code.QUERY_INVALID, Code.ARG_INVALID, Code.LIMIT_EXCEEDED)
+REFUSALS: Final = (Code.QUERY_INVALID, Code.ARG_INVALID, Code.LIMIT_EXCEEDED)
+"""What built-ins refuse their arguments with; the engine then adds the position of the call."""
 
 Done = TypeVar("Done")
 
@@ -42,4 +42,4 @@ def cautiously(options: Options, work: Callable[[Options], Done], cancel: Cancel
 
 
 def _is_of_call(error: AdalogError) -> bool:
-    return error.code in _OF_CALLS and error.position is not None
+    return error.code in REFUSALS and error.position is not None

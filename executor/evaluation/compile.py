@@ -19,6 +19,7 @@ from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.question.inputs import sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.feeds import FeedsPlan, plan_together
+from adalog.planner.group_lookups import MANY, GroupLookups, group_lookups
 from adalog.planner.model.logical import PulledQuery
 from adalog.planner.model.nested import queries_of
 from adalog.planner.model.plan import Options, Plan
@@ -31,7 +32,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 _PATTERN_BYTES = 16 << 10
 
 
-_Kept = Plan | FeedsPlan | tuple[PulledQuery, ...]
+_Kept = Plan | FeedsPlan | tuple[PulledQuery, ...] | tuple[GroupLookups | None]
 
 
 @dataclass
@@ -58,6 +59,21 @@ class Compiler:
             plan = plan_query(question.query, statistics, question.relations, options, share=share)
         self.plans.put(key, plan, _weight(question))
         return plan
+
+    def compile_lookups(self, question: Question, plan: Plan, cancel: Cancel) -> GroupLookups | None:
+        """How to answer a question by groups, given its plan; None where that is no gain."""
+        if plan.cost < MANY or not plan.query.find.has_aggregates or question.sees_part:
+            return None
+        sizes = sizes_of(question.query, question.args)
+        key = ("lookups", *_key(question, sizes))
+        kept = self.plans.get(key)
+        if isinstance(kept, tuple) and (kept[0] is None or isinstance(kept[0], GroupLookups)):
+            return kept[0]
+        statistics = Statistics(question.databases, sizes, check=cancel.check)
+        with tracing.span("adalog.plan"), watching(cancel.check):
+            made = group_lookups(plan, statistics, question.relations, question.request.options)
+        self.plans.put(key, (made,), _weight(question))
+        return made
 
     def compile_part(
         self, question: Question, part: ast.Query, relations: Mapping[str, int], options: Options, *, cancel: Cancel
@@ -89,7 +105,7 @@ class Compiler:
         key = ("pulled", pattern, source, options, _sized(sizes), _states(databases))
         known = self.plans.get(key)
         if isinstance(known, tuple):
-            return known
+            return known  # type: ignore[return-value]
         statistics = Statistics(databases, sizes, check=cancel.check)
         with watching(cancel.check):
             plan = context_of(statistics, frozenset(sizes), options).plan_inner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from adalog.executor.evaluation.fixpoint import Fixpoint, StratumCounts, derived
 from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.late_calls import LateCalls, bound_calls
 from adalog.executor.facts.facts import Relations
-from adalog.executor.join.batch import Batch, concatenate
+from adalog.executor.join.batch import Batch, Column, concatenate
 from adalog.executor.join.driver import Driver
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.level import LevelCounts
@@ -222,10 +222,28 @@ def shape_result(
 ) -> Result:
     """Aggregates, order, offset and limit over the distinct tuples. `late`: the calls that the plan is without.
     `databases`: those of the query, whose schemas say of which types columns without rows are."""
-    query = plan.query
     calls = bound_calls(late, QueryRun(values, cancel)) if late else None
+    codes = answer_columns(plan.query, rows, values, cancel, late=calls)
+    return shape_columns(
+        plan, codes, values, cancel, t=t, engine=engine, started=started, ordered=ordered, databases=databases
+    )
+
+
+def shape_columns(
+    plan: Plan,
+    codes: Sequence[Column],
+    values: Scratch,
+    cancel: Cancel,
+    *,
+    t: int,
+    engine: str,
+    started: float,
+    ordered: bool,
+    databases: Mapping[str, Snapshot] | None = None,
+) -> Result:
+    """The same of the columns of the answer, as of `answer_columns`."""
+    query = plan.query
     elements = query.find.elements
-    codes = answer_columns(query, rows, values, cancel, late=calls)
     start, stop = query.window
     if query.order_by or ordered:
         order = sorted_rows(codes, values, order_keys(query), stop, cancel)

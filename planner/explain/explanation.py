@@ -8,6 +8,7 @@ from typing import Any
 from adalog.datalog import ast
 from adalog.datalog.edn import write
 from adalog.planner.explain.rules import explain_program, plain_names, text_of_program
+from adalog.planner.group_lookups import GroupLookups
 from adalog.planner.model import logical
 from adalog.planner.model.logical import AndNode, Node, describe, everything, variables
 from adalog.planner.model.plan import Plan, inner_plan
@@ -19,10 +20,16 @@ Apart = Callable[[Plan], tuple[Plan, Mapping[str, logical.FunctionAtom]]]
 
 
 def explain_plan(
-    plan: Plan, engine: str, reason: str, late: Mapping[str, logical.FunctionAtom], apart: Apart
+    plan: Plan,
+    engine: str,
+    reason: str,
+    late: Mapping[str, logical.FunctionAtom],
+    apart: Apart,
+    lookups: GroupLookups | None = None,
 ) -> dict[str, Any]:
     """The plan as data: engine, order, levels with their extenders and estimates, the extender tree. `late`: the
-    calls that it is without. `apart`: applied to the plans of queries within."""
+    calls that it is without. `apart`: applied to the plans of queries within. `lookups`: of which it is the plan of
+    the groups."""
 
     def within(subquery: logical.Subquery, place: str) -> dict[str, Any]:
         inner, waiting = apart(inner_plan(subquery))
@@ -67,6 +74,7 @@ def explain_plan(
         ]
         + [{"clause": each.clause, "plan": within(each.subquery, "for what is pulled")} for each in plan.pulled],
         **({"afterJoin": [describe(each) for each in late.values()]} if late else {}),
+        **({"afterGrouping": lookups.clauses} if lookups else {}),
     }
 
 
@@ -119,6 +127,7 @@ def text_of(shown: dict[str, Any]) -> str:
     if shown["weighted"]:
         lines.append("counts are carried as weights: counted variables are not written out")
     lines.extend(f"after the join: {each}" for each in shown.get("afterJoin", ()))
+    lines.extend(f"for each group that is left: {each}" for each in shown.get("afterGrouping", ()))
     for i, level in enumerate(shown["levels"]):
         notes = [f"about {level['estimate']:,.0f} prefixes"]
         if "actual" in level:

@@ -26,7 +26,8 @@ class Engine(StrEnum):
 class Options:
     """Switches that change how a query is evaluated, never what it answers: the tests compare them. `turn`: rules
     may be turned around (`planner.rules.closure`), so that facts follow from others than the text says. `cautious`:
-    calls that may refuse their arguments come last (`planner.order.caution`)."""
+    calls that may refuse their arguments come last (`planner.order.caution`). `look_up`: what the keys of groups
+    determine may be looked up after grouping (`planner.group_lookups`)."""
 
     reorder: bool = True
     project: bool = True
@@ -35,6 +36,7 @@ class Options:
     semi_naive: bool = True
     budget: int = 1 << 19
     cautious: bool = False
+    look_up: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ SWITCHES = (
     Options(project=False),
     Options(budget=1),
     Options(cautious=True),
+    Options(look_up=False),
     Options(reorder=False, project=False, budget=3),
 )
 REFUSED = (Code.QUERY_INVALID, Code.ARG_INVALID)

@@ -32,6 +32,7 @@ from adalog.store.log.entry import KEY_MEMORY, KeyMemory, now_ms
 from adalog.store.log.last_backup import last_backup
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
+from adalog.store.retention import RetentionResult, RetentionThread, retain
 from adalog.store.snapshot.entity_count import EntityCounter
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
@@ -52,6 +53,7 @@ from adalog.store.writer.basis_waiters import BasisWaiters
 from adalog.store.writer.exclusive import ExclusiveWriter, answered_by
 from adalog.store.writer.log_follower import LogFollower
 from adalog.store.writer.request import AdoptionRequest, BulkRequest, TransactionRequest
+from adalog.store.writer.retaining import limits_of
 from adalog.store.writer.writer import Writer
 
 Listener = Callable[[TxReport, Snapshot], None]
@@ -121,6 +123,11 @@ class Database:
         self.writer = Writer(head, log, setting, self._publish, self.compactor.make_room)
         self.compactor.forget_with(self._forget_on_disk)
         self._following = LogFollower(log.listen, self.writer.look, follow_seconds) if log.is_shared else None
+        # Once something is not to be retained for ever.
+        self.retention: RetentionThread | None = None
+        self._closing = threading.Lock()
+        self._is_closed = False
+        self._begin_retention()
 
     @staticmethod
     def open(
@@ -188,6 +195,10 @@ class Database:
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
+        with self._closing:
+            self._is_closed = True
+        if self.retention is not None:
+            self.retention.close()
         if self._following is not None:
             self._following.close()
         if self._rechecks is not None:
@@ -556,6 +567,8 @@ class Database:
         if is_excised:
             self._forget()
         self.clock.look(self._head.instant)
+        if self.retention is None:
+            self._begin_retention()
         if reports:
             if self._siblings is not None:
                 self._siblings.wrote(snapshot.t)
@@ -567,6 +580,14 @@ class Database:
                     listener(report, snapshot)
                 except Exception:
                     _LOGGER.exception("a listener failed at t = %d", report.t)
+
+    def _begin_retention(self) -> None:
+        data = self._head.data
+        if bootstrap.RETAIN_DAYS not in data and bootstrap.RETAIN_TRANSACTIONS not in data:
+            return
+        with self._closing:
+            if not self._is_closed:
+                self.retention = RetentionThread(self, self.compactor.may_fold)
 
     def _forget(self) -> None:
         """After an excision: lets go of what was made before, and has a checkpoint made without it soon."""
@@ -593,6 +614,25 @@ class Database:
             remove_unnamed(folder, self.log)
             self.compactor.forget_imports()
         return True
+
+    # Retention
+
+    def retain(self) -> RetentionResult:
+        """Folds away now what attributes had and need not keep, as `:db/retainDays` and `:db/retainTransactions` of
+        them or of `:db/retention` say. Raises as `transact` does."""
+        return retain(self)
+
+    def limits(self) -> Mapping[int, tuple[int, int]]:
+        """By entity of an attribute, or of `:db/retention`, (attribute that limits its past, its value)."""
+        return limits_of(self._snapshot)
+
+    def excise(self, forms: Sequence[Any]) -> int:
+        """Applies an excision, and waits until it is durable; its transaction."""
+        return self.transact(forms).t
+
+    def now(self) -> int:
+        """The time of the next transaction, in milliseconds since 1970."""
+        return self._setting.now()
 
     # Folding
 

@@ -1,5 +1,5 @@
 """The command line: `adalog serve query live pull attributes schema policies repl transact revert explain why
-import stream export backup restore check sample settings completion`.
+import stream export backup restore check retain sample settings completion`.
 
 Every option can be set as ADALOG_<OPTION>, or in a file. A command imports what it needs when it runs, so that help
 and completion are quick.
@@ -16,7 +16,7 @@ from adalog.gateway.cli.policies.commands import policies
 from adalog.gateway.cli.read_commands import attributes, explain, live, pull, query, schema, why
 from adalog.gateway.cli.serve_commands import serve, settings
 from adalog.gateway.cli.shell.command import completion, repl
-from adalog.gateway.cli.write_commands import revert, sample, transact
+from adalog.gateway.cli.write_commands import retain, revert, sample, transact
 from adalog.store.files.formats import RELEASE
 
 
@@ -36,7 +36,7 @@ for _command in (
     *(query, explain, why, pull, attributes, schema, live, policies, repl),
     *(transact, revert, sample),
     *(import_, stream, export),
-    *(backup, restore, check),
+    *(backup, restore, check, retain),
     completion,
 ):
     main.add_command(_command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from adalog.datalog import edn, values
 from adalog.datalog.errors import AdalogError, invalid_argument, quoted, unavailable
 from adalog.gateway.cli.backend import Backend, LocalBackend
 from adalog.gateway.cli.output.console import err, out
-from adalog.gateway.cli.output.formats import ResultTable, ShownWarning, TableHints
+from adalog.gateway.cli.output.formats import ResultTable, ShownWarning, TableHints, working
 from adalog.gateway.settings.config import Settings, names
 from adalog.gateway.settings.location import shown_data
 from adalog.gateway.settings.sources import SettingsRead, secret_names
@@ -265,6 +266,20 @@ def _reported(
 
 def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def run_retain(settings: Settings) -> None:
+    """Folds away the history that need not stay, and prints how much that was, once it is on disk no more."""
+    from adalog.gateway.opening import open_database
+
+    began = time.monotonic()
+    with working("folding history away", err), open_database(settings) as database:
+        limited = bool(database.limits())
+        done = database.retain()
+    if not limited:
+        err.tell("adalog: nothing limits the past; write [{:db/ident :db/retention :db/retainDays 30}] to do so")
+    seconds = round(time.monotonic() - began, 2)
+    out.json({"datoms": done.datoms, "steps": done.steps, "t": done.t, "seconds": seconds})
 
 
 def load_sample(settings: Settings, *, if_empty: bool) -> None:

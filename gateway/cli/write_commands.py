@@ -1,4 +1,4 @@
-"""The commands that write what they are given: `adalog transact revert sample`."""
+"""The commands that write: `adalog transact revert retain sample`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from adalog.gateway.cli.exits import told
-from adalog.gateway.cli.options import TEXT, data_option, format_option, option
+from adalog.gateway.cli.options import TEXT, data_option, format_option, option, segments_option
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.texts import Text
 from adalog.gateway.cli.target import Target, present_settings, where_options
@@ -60,6 +60,28 @@ def revert(t: int, where: Target, dry_run: bool, form: str) -> None:
         report, warnings = run_revert(backend, t, form, dry_run=dry_run)
     out.out(report, highlight=False)
     output.print_warnings(warnings, err)
+
+
+@click.command()
+@data_option
+@segments_option
+def retain(**_: Any) -> None:
+    """Fold away now the history that need not stay, as :db/retainDays and :db/retainTransactions say.
+
+    A server does it by itself. What was retracted before goes from the log, from segments and from answers about
+    the past; what holds stays. The line printed is JSON: {"datoms", "steps", "t", "seconds"}.
+
+    \b
+        adalog transact --data plant '[{:db/ident :sensor/value :db/retainDays 30}]'
+        adalog retain --data plant
+    """
+    with told():
+        from adalog.gateway.cli.existence import check_exists
+        from adalog.gateway.cli.requests import run_retain
+
+        settings = present_settings()
+        check_exists(settings)
+        run_retain(settings)
 
 
 @click.command()

@@ -135,7 +135,11 @@ class CheckpointCheck:
             findings.add(self._files.checkpoint_shown, said(error), findings.remedies.rebuilt)
             return
         # What these took is not in the log any more. Whoever opens the checkpoint does the same.
-        for excision in self._log.excisions(stored.excised):
+        later = self._log.excisions(stored.excised)
+        if any(stored.t < excision.known_until for excision in later):
+            # Whoever opens it makes it anew from the log.
+            return
+        for excision in later:
             stored.excise(excision)
         if (stored.t, stored.instant) != (head.t, head.instant):
             what = f"it is of t = {stored.t} at {stored.instant}, in the log t = {head.t} is at {head.instant}"

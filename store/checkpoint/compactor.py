@@ -154,6 +154,11 @@ class Compactor:
         nothing is left."""
         self._forget = forget
 
+    def may_fold(self) -> bool:
+        """Whether checkpoints are this process's to make. Raises OSError."""
+        with self._turn:
+            return self._folding.may_fold()
+
     def clean(self) -> None:
         """Leaves nothing of an excision on disk, as soon as that can be."""
         self._excisions += 1

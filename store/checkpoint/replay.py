@@ -16,11 +16,12 @@ from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, res
 from adalog.store.checkpoint.compactor import Compactor, FoldPoint, FoldResult
 from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.rechecks import UnreadFiles
-from adalog.store.excision.pending import pending
+from adalog.store.excision.pending import StaleStateError, pending
 from adalog.store.files.folder import Folder, FolderLayout
 from adalog.store.files.progress import Progress
 from adalog.store.files.segment import DamagedSegment
 from adalog.store.files.verified import VerifiedFiles
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
 from adalog.store.log.reader import damaged
 from adalog.store.state.head import Head
@@ -62,12 +63,12 @@ def opened(
     folder, where checkpoints may be made on the way.
 
     From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
-    damaged.
+    damaged, or what is folded is older than what a retention left.
 
     Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen, OpeningStopped
     where the progress was told to stop.
     """
-    head, checksum = Head.empty(log.dictionary_secret), 0
+    head, checksum = _empty(log), 0
     named: Collection[str] | None = None
     unread = UnreadFiles()
     try:
@@ -87,6 +88,62 @@ def opened(
                 verified.save(segments, read=True)
     except DamagedSegment as error:
         _LOGGER.warning("%s; rebuilding from the log", error.message)
+    unsaved: int | None = None
+    while unsaved is None:
+        try:
+            unsaved, named = _replayed(head, checksum, log, progress, saves, named, unread)
+        except StaleStateError:
+            _LOGGER.warning("history was folded away since the checkpoint was made; rebuilding from the log")
+            head, checksum, unread = _empty(log), 0, UnreadFiles()
+    if head.has_merged():
+        _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
+    return ReplayedState(head, unsaved, named, unread)
+
+
+def _empty(log: Log) -> Head:
+    """The state before the first transaction."""
+    head = Head.empty(log.dictionary_secret)
+    head.read_from = log.newest()
+    return head
+
+
+def rebuilt(log: Log, until: int) -> Head:
+    """The state after a transaction, from the log alone. Raises as `opened`."""
+    while True:
+        head = _empty(log)
+        try:
+            for entry in log.entries_of(range(1, until + 1)):
+                _apply(head, log, entry)
+            return head
+        except StaleStateError:
+            # There was another retention meanwhile.
+            continue
+
+
+def _apply(head: Head, log: Log, entry: LogEntry) -> int:
+    """Applies the next entry; how many datoms came and went. Raises StaleStateError."""
+    logged, count = log.decoded(entry), 0
+    for excision in pending(log, logged, head.excised, head.read_from, entry.t):
+        head.excise(excision)
+        count += excision.count
+    head.replay(entry.t, entry.instant, logged)
+    if logged.excision is not None and entry.t > head.excised:
+        head.excise(logged.excision)
+        count += logged.excision.count
+    return count + logged.count
+
+
+def _replayed(
+    head: Head,
+    checksum: int,
+    log: Log,
+    progress: Progress | None,
+    saves: Folder | None,
+    named: Collection[str] | None,
+    unread: UnreadFiles,
+) -> tuple[int, Collection[str] | None]:
+    """Brings a state to the newest transaction; `unsaved` and `named`, as in `ReplayedState`. Raises as `opened`,
+    and StaleStateError."""
     unsaved = _hashed_anew(head)
     if progress is not None:
         progress.check()
@@ -94,26 +151,17 @@ def opened(
     saving = None if saves is None else _Saving(saves, log, head, named, unread)
     try:
         for entry in log.replay(head.t, checksum):
-            logged = log.decoded(entry)
-            for excision in pending(log, logged, head.excised):
-                head.excise(excision)
-                unsaved += excision.count
-            head.replay(entry.t, entry.instant, logged)
-            if logged.excision is not None and entry.t > head.excised:
-                head.excise(logged.excision)
-                unsaved += logged.excision.count
-            unsaved += logged.count
+            count = _apply(head, log, entry)
+            unsaved += count
             if progress is not None:
-                progress.replayed(logged.count, len(entry.payload))
+                progress.replayed(count, len(entry.payload))
                 progress.check()
             if saving is not None and saving.is_due and saving.save():
                 unsaved = 0
     finally:
         if saving is not None:
             named = saving.close()
-    if head.has_merged():
-        _LOGGER.warning(_MERGED, MERGED - 1, MERGED, MERGED, MERGED)
-    return ReplayedState(head, unsaved, named, unread)
+    return unsaved, named
 
 
 class _Saving:

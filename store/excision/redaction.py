@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from adalog.store.excision.rewriting import RedactedRow, Rewriting
-from adalog.store.files.segment import Segment
-from adalog.store.log.entry import LogEntry, replaced
+from adalog.store.excision.rewriting import RedactedRow, ReplacedEntry, Rewriting
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.payload import Logged, LoggedColumn
 from adalog.store.values.arrays import Bools, Int64s
@@ -42,21 +40,28 @@ class Redaction:
 
     def look(self, entry: LogEntry, logged: Logged) -> None:
         """The next entry of which something may go, or that has slots."""
-        datoms = [self._takes(entry.t, datom) for datom in logged.datoms]
+        codes = [self._takes(entry.t, datom) for datom in logged.datoms]
+        datoms = [code is not None for code in codes]
+        asserted = {
+            place: code
+            for place, (code, (_, _, _, added)) in enumerate(zip(codes, logged.datoms, strict=True))
+            if code is not None and added
+        }
         columns = [self._takes_of(entry.t, column) for column in logged.columns]
         if self.forgetful:
             self._keep(logged, datoms, columns)
         names = [name for name, id_ in logged.tempids.items() if self._is_whole(entry.t, id_)]
-        row = RedactedRow(entry, logged, datoms, columns, names)
+        row = RedactedRow(entry, logged, datoms, columns, names, asserted)
         if row.takes or logged.slots:
             self._rows.append(row)
 
-    def _takes(self, t: int, datom: tuple[int, int, Any, bool]) -> bool:
+    def _takes(self, t: int, datom: tuple[int, int, Any, bool]) -> int | None:
+        """The code of a datom's value if it goes, None if it stays."""
         e, a, value, added = datom
         if not any(scope.has(a) for scope in self.excision.scopes):
-            return False
+            return None
         if (added or self._takes_all) and not self._is_in_scope(t, e, a, value):
-            return False
+            return None
         code = self.codes.lookup(value)
         assert code is not None, "a value of the database"
         if not self._takes_all:
@@ -66,9 +71,9 @@ class Redaction:
             elif pair in self._open:
                 self._open.discard(pair)
             else:
-                return False
+                return None
         self.gone.add(code)
-        return True
+        return code
 
     def _is_in_scope(self, t: int, e: int, a: int, value: Any) -> bool:
         is_ref = self._is_ref(a)
@@ -113,6 +118,10 @@ class Redaction:
                 self.gone.add(code)
         return gone if gone.any() else None
 
+    def keep(self, logged: Logged) -> None:
+        """The next entry, of whose forgetful attributes nothing goes."""
+        self._keep(logged, [False] * len(logged.datoms), [None] * len(logged.columns))
+
     def _keep(self, logged: Logged, datoms: Sequence[bool], columns: Sequence[Bools | None]) -> None:
         for (_, a, value, _), goes in zip(logged.datoms, datoms, strict=True):
             code = None if goes or a not in self.forgetful else self.codes.lookup(value)
@@ -137,31 +146,12 @@ class Redaction:
         attribute = self.schema.get(a)
         return attribute is not None and attribute.is_ref
 
-    def replaced(self, renamed: Mapping[tuple[int, int], bytes], folder: Path | None) -> Iterator[ReplacedEntry]:
-        """The entries with what is left of them. renamed: by tag and number, the keys in the place of those that
-        nothing uses any more. folder: for new files of imports. Raises OSError."""
-        rewriting = Rewriting(self.excision.t, self.schema, self.codes, renamed, folder)
+    def replaced(self, rewriting: Rewriting) -> Iterator[ReplacedEntry]:
+        """The entries with what is left of them. Raises OSError."""
         for row in self._rows:
-            if row.takes or any(slot[1:3] in renamed for slot in row.logged.slots):
-                left = rewriting.left(row)
-                before, after = _files(row.logged.columns), _files(left.columns)
-                entry = replaced(
-                    replace(row.entry, files=[each.file for each in after]), left.in_place_of(row.entry)
-                )
-                yield ReplacedEntry(entry, tuple(after - before), tuple(before - after))
-
-
-@dataclass(frozen=True)
-class ReplacedEntry:
-    """made: files that it names and did not name before. outdated: the other way round."""
-
-    entry: LogEntry
-    made: Sequence[Segment] = ()
-    outdated: Sequence[Segment] = ()
-
-
-def _files(columns: Iterable[LoggedColumn | LoggedFile]) -> set[Segment]:
-    return {each.segment for each in columns if isinstance(each, LoggedFile)}
+            made = rewriting.replaced(row, Logged.in_place_of)
+            if made is not None:
+                yield made
 
 
 def _among(id_: Any, entities: Int64s) -> bool:

@@ -26,9 +26,10 @@ _FEW: Final = 4096
 @dataclass(frozen=True, eq=False)
 class Remainder:
     """What is left of an attribute, and of what went: its entities, its values and the transactions that had to do
-    with it, each distinct and in order; count: its datoms."""
+    with it, each distinct and in order; ended: its datoms that did not hold any more; count: all of its datoms."""
 
     relation: Relation
+    ended: ClosedDatoms
     entities: Int64s
     values: Int64s
     times: Int64s
@@ -46,20 +47,29 @@ def remainder(
     base = live.relation.collapsed(live.delta.events(0, len(live.delta)), t, keep_history=keep_history)
     now, closed = base.current(), base.closed
     gone = excision.takes(id_, now.e, now.v, now.t, is_ref=is_ref)
-    ended = excision.takes(id_, closed.e, closed.v, closed.added, is_ref=is_ref)
+    ended = excision.takes(id_, closed.e, closed.v, closed.added, closed.retracted, is_ref=is_ref)
     if gone is None and ended is None and (keep_history or not (live.relation.runs or len(live.delta))):
         return None
     # What keeps no history may still have pairs that ended, until it is folded: these are gone by now.
+    stays = gone is None
     gone = np.zeros(len(now), np.bool_) if gone is None else gone
     ended = np.zeros(len(closed.e), np.bool_) if ended is None else ended
-    went = now.take(gone)
+    went, past = now.take(gone), _chosen(closed, ended)
+    left = replace(base, closed=_chosen(closed, ~ended))
+    left = left if stays else _without(left, now, gone)
     return Remainder(
-        Relation(_without(base, now, gone, ended, t)),
-        distinct(np.sort(np.concatenate((went.e, closed.e[ended])))),
-        distinct(np.sort(np.concatenate((went.v, closed.v[ended])))),
-        distinct(np.sort(np.concatenate((went.t, closed.added[ended], closed.retracted[ended])))),
-        len(went) + 2 * int(np.count_nonzero(ended)),
+        # Later than anything that is left: nobody takes it for what it was.
+        Relation(replace(left, t=t, last=t, segment=None)),
+        past,
+        distinct(np.sort(np.concatenate((went.e, past.e)))),
+        distinct(np.sort(np.concatenate((went.v, past.v)))),
+        distinct(np.sort(np.concatenate((went.t, past.added, past.retracted)))),
+        len(went) + 2 * len(past.e),
     )
+
+
+def _chosen(closed: ClosedDatoms, which: Bools) -> ClosedDatoms:
+    return ClosedDatoms(*(column[which] for column in (closed.e, closed.v, closed.added, closed.retracted)))
 
 
 def _may_take(scope: Scope, live: AttributeData, *, is_ref: bool) -> bool:
@@ -77,20 +87,14 @@ def _may_take(scope: Scope, live: AttributeData, *, is_ref: bool) -> bool:
     return any(bool(are_of(column, entities).any()) for column in columns)
 
 
-def _without(base: Base, now: Columns, gone: Bools, ended: Bools, t: int) -> Base:
-    kept, closed, open_ = ~gone, base.closed, ~ended
-    left = now.take(kept)
-    went = now.take(gone)
+def _without(base: Base, now: Columns, gone: Bools) -> Base:
+    """The base without some of what holds."""
+    left, went = now.take(~gone), now.take(gone)
     return replace(
         base,
         ev=Csr.from_sorted(left.e, left.v),
         ve=_fewer(base.ve, went.v, went.e) if len(went) <= _FEW else Csr.from_pairs(left.v, left.e),
         since=left.t,
-        closed=ClosedDatoms(*(column[open_] for column in (closed.e, closed.v, closed.added, closed.retracted))),
-        t=t,
-        # Later than anything that is left: nobody takes it for what it was.
-        last=t,
-        segment=None,
     )
 
 

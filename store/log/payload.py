@@ -23,6 +23,7 @@ from adalog.store.values.arrays import Bools, Int64s, RowColumn
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Excision
 from adalog.store.values.codes import Codes
+from adalog.store.values.excised.placeholders import placeholder
 
 # The first byte is the format.
 _PLAIN: Final = b"\0"
@@ -34,6 +35,8 @@ _LATER: Final = b"\2"
 EXCISED: Final = b"\3"
 _EXCISED_HEAD: Final = struct.Struct("<?QI")
 _COMPRESS_FROM: Final = 4096
+# What an excision has left has much that is alike.
+_COMPRESS_REST: Final = 256
 # Of the log's bytes without compression, and of what is made of them.
 _WEIGHT: Final = 3
 
@@ -140,19 +143,28 @@ def _ipc(values: pa.Array) -> bytes:
 
 
 class DictionarySlot(NamedTuple):
-    """A number of a dictionary that a datom made which is excised, so that values after it keep their numbers: the
-    dictionary of the tag gets the key once it has all numbers before, unless it has this one. Up to `place`, that
-    many of the datoms that are left were read; the columns that are left follow, each with one more, then the end.
-    Of what was in a file `place` is -1: such numbers follow each other, whatever file they were in."""
+    """Numbers of a dictionary that datoms made which are excised, so that values after them keep their numbers: the
+    dictionary of the tag gets their keys once it has all numbers before, unless it has these. key: of the only
+    number, or the seed of the placeholders of all. Up to `place`, that many of the datoms that are left were read;
+    the columns that are left follow, each with one more, then the end. Of what was in a file `place` is -1: such
+    numbers follow each other, whatever file they were in."""
 
     place: int
     tag: int
     number: int
-    key: bytes
+    size: int
+    key: bytes | int
+
+    @property
+    def stop(self) -> int:
+        return self.number + self.size
+
+    def key_of(self, number: int) -> bytes:
+        return placeholder(self.tag, self.key, number) if isinstance(self.key, int) else self.key
 
 
 class DictionarySlots:
-    """Some of them to be filled, as soon as each can be."""
+    """Some slots to be filled, as soon as each can be."""
 
     def __init__(self, slots: Iterable[DictionarySlot]) -> None:
         self._left: dict[int, list[DictionarySlot]] = {}
@@ -165,8 +177,9 @@ class DictionarySlots:
             dictionary = codes.dictionaries()[tag]
             while left and left[-1].number <= len(dictionary):
                 slot = left.pop()
-                if slot.number == len(dictionary) and dictionary.add(slot.key) != slot.number:
-                    raise _damaged(slot, len(dictionary))
+                for number in range(len(dictionary), slot.stop):
+                    if dictionary.add(slot.key_of(number)) != number:
+                        raise _damaged(slot, len(dictionary))
 
     def close(self, codes: Codes) -> None:
         """Fills all that are left. Raises INTERNAL where values before them are missing."""
@@ -174,6 +187,18 @@ class DictionarySlots:
         for tag, left in self._left.items():
             if left:
                 raise _damaged(left[-1], len(codes.dictionaries()[tag]))
+
+
+def _steps(ids: Int64s) -> list[Any]:
+    """Ids in order as the steps between them: the bytes of each, and all of them."""
+    steps = np.diff(ids, prepend=0)
+    size = next(size for size in (1, 2, 4, 8) if int(steps[1:].max(initial=0)) < 1 << (8 * size - 1))
+    return [int(steps[0]), size, steps[1:].astype(f"<i{size}").tobytes()]
+
+
+def _from_steps(said: Sequence[Any]) -> Int64s:
+    first, size, steps = said
+    return np.cumsum(np.append(first, np.frombuffer(steps, f"<i{size}")).astype(np.int64))
 
 
 def _damaged(slot: DictionarySlot, length: int) -> AdalogError:
@@ -281,6 +306,10 @@ class Logged:
         assert data[:1] == EXCISED, "what an excision has left"
         return data + bytes(max(room_of(entry) - len(data), 0))
 
+    def short(self, _: LogEntry) -> bytes:
+        """The same, no longer than needed."""
+        return self.encoded()
+
     def _excised(self, body: dict[str, Any]) -> bytes:
         parts = self.excised
         if parts.excision is not None:
@@ -290,10 +319,11 @@ class Logged:
         if parts.slots:
             body["slots"] = [item for slot in parts.slots for item in slot]
         if len(parts.ids):
-            body["ids"] = parts.ids.astype("<i8").tobytes()
+            body["ids"] = _steps(parts.ids)
         data = pack(body)
-        is_long = len(data) >= _COMPRESS_FROM
-        stored: bytes = pa.compress(data, codec="zstd", asbytes=True) if is_long else data
+        stored: bytes = pa.compress(data, codec="zstd", asbytes=True) if len(data) >= _COMPRESS_REST else data
+        is_long = len(stored) < len(data)
+        stored = stored if is_long else data
         return EXCISED + _EXCISED_HEAD.pack(is_long, len(data), len(stored)) + stored
 
     @staticmethod
@@ -340,7 +370,7 @@ class Logged:
         parts = ExcisedParts(
             None if said is None else Excision.unpacked(said),
             body.get("redacted", 0),
-            [DictionarySlot(*each) for each in zip(slots[::4], slots[1::4], slots[2::4], slots[3::4], strict=True)],
-            np.frombuffer(body.get("ids", b""), "<i8"),
+            [DictionarySlot(*each) for each in zip(*(slots[item::5] for item in range(5)), strict=True)],
+            _from_steps(body["ids"]) if "ids" in body else np.empty(0, np.int64),
         )
         return Logged(datoms, body.get("tempids", {}), columns, parts)

@@ -211,6 +211,12 @@ class LogReader:
                 connection.execute(sa.select(_COLUMNS.t).where(sa.or_(*found)).order_by(_COLUMNS.t)).scalars()
             )
 
+    def rewritten(self) -> list[int]:
+        """The transactions, in order, that are excisions or have lost something to some."""
+        is_excised = sa.func.substr(_COLUMNS.payload, 1, 1) == EXCISED
+        with self._reads() as connection:
+            return list(connection.execute(sa.select(_COLUMNS.t).where(is_excised).order_by(_COLUMNS.t)).scalars())
+
     def nbytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the payloads of at most `limit` entries with start <= t < stop, none of which is read."""
         sizes = sa.select(sa.func.length(_COLUMNS.payload).label("size")).order_by(_COLUMNS.t).limit(limit)

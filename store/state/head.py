@@ -81,6 +81,9 @@ class Head(DatabaseState):
         self._durable = 0
         # The last excision of which nothing is left here.
         self.excised = 0
+        # The last transaction that the log had when this state began to be read from its first one; 0 where that is
+        # not known.
+        self.read_from = 0
 
     @staticmethod
     def empty(secret: bytes | None = None) -> Head:
@@ -167,7 +170,12 @@ class Head(DatabaseState):
         self.apply(logged.effects(self.codes), t, instant, logged.excised.ids.tolist())
         if logged.columns or logged.slots:
             files = [each for each in logged.columns if isinstance(each, LoggedFile)]
-            intern_together(files, self.codes, [slot[1:] for slot in logged.together])
+            together = [
+                (slot.tag, number, slot.key_of(number))
+                for slot in logged.together
+                for number in range(slot.number, slot.stop)
+            ]
+            intern_together(files, self.codes, together)
             bulk = [
                 BulkColumn(each.attribute, each.e, self._column_codes(logged, number), each.added)
                 for number, each in enumerate(logged.columns)
@@ -209,11 +217,16 @@ class Head(DatabaseState):
         self.data = dict(self.data)
         for id_, left in remainders.items():
             self._put(id_, left.relation, Delta())
-        self.codes = Draft(self.codes.durable.renamed(excision.renamed))
+        self.codes = Draft(self.codes.durable.renamed(excision.renamed, excision.seed))
         describing = [left.entities for id_, left in remainders.items() if id_ in bootstrap.SCHEMA_ATTRIBUTES]
         if describing:
             self._read_schema(distinct(np.sort(np.concatenate(describing))).tolist())
         self.excised = max(self.excised, excision.t)
+
+    def become(self, other: Head) -> None:
+        """Takes the place of another state, which is of no use any more. Snapshots given out before keep what they
+        have."""
+        self.__dict__.update(other.__dict__)
 
     def with_column(self, column: BulkColumn) -> Relation:
         """The attribute's relation with its delta and the column's datoms, changed by the current transaction."""

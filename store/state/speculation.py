@@ -97,7 +97,7 @@ class ChangedValues:
         self._state = state
         self._changes: dict[tuple[int, int], list[Effect]] = {}
         for effect in effects:
-            if effect.a in bootstrap.SCHEMA_ATTRIBUTES:
+            if effect.a in bootstrap.DECLARING:
                 self._changes.setdefault((effect.a, effect.e), []).append(effect)
 
     def __call__(self, attribute: int, entity: int) -> list[Any]:

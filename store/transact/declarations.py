@@ -154,7 +154,7 @@ class Declarations:
     def ident(self, ident: Keyword) -> int | None:
         """The entity that has, or will have, this ident."""
         known = self._idents.get(ident) or self._state.ident_holder(ident) or bootstrap.LATER_TYPES.get(ident)
-        if known is None and ident == bootstrap.POLICY_ENFORCEMENT:
+        if known is None and ident in bootstrap.MADE_BY_USE:
             known = self._idents[ident] = self._new_ident_id()
             code = self._state.codes.intern(ident)
             self.implied.append(Add(known, self._built_in(bootstrap.IDENT), code, ()))
@@ -276,7 +276,7 @@ class Declarations:
 
 _NOT_HERE: Final[Mapping[str, str]] = {
     "db/fulltext": 'there is no index of words; leave it out, and search by [(includes? ?text "word")]',
-    "db/excise": "nothing is taken out of the log; :db/noHistory drops the past of an attribute",
+    "db/excise": "an excision is a form of its own, {:db/excise entity-or-attribute}",
     "db/id": "the id of an entity is none; it stands in the entity's place, or in a map as {:db/id 1 …}",
     "db/lang": "a function is a stored query: :db/fn is its text",
     "db/code": "a function is a stored query: :db/fn is its text",

@@ -122,11 +122,14 @@ def _ungranted(
 
 
 def _check_no_schema(changes: RequestedChanges, paths: Mapping[_Pair, Path], seen: GuardedState) -> None:
-    """Refuses what describes attributes and makes policies, also where it would go with a retracted entity."""
+    """Refuses what describes attributes, makes policies or limits the past, also where it goes with a retracted
+    entity."""
     schema = seen.whole.schema
     for e, a, v, _ in changes.effects:
         if a in bootstrap.POLICY_ATTRIBUTES:
             raise _forbidden("admins alone change policies", paths.get((a, e, v), ()))
+        if a in bootstrap.RETAINING:
+            raise _forbidden("admins alone say how long the past is kept", paths.get((a, e, v), ()))
         if a in bootstrap.SCHEMA_ATTRIBUTES and (
             schema.get(e) is not None or (a < bootstrap.TX_INSTANT and a not in _PLAIN)
         ):

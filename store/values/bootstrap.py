@@ -22,6 +22,7 @@ _LATER: Final = (
     *("db/principal", "db.type/duration", "graphql/namespace", "graphql/type", "graphql/enum", "graphql/name"),
     *("graphql/plural", "graphql/anchor", "graphql/hidden"),
     *("policy/name", "policy/roles", "policy/ops", "policy/on", "policy/rules", "policy/effect", "policy/enforced"),
+    *("db/retainDays", "db/retainTransactions", "db/retainAll"),
 )
 _IDS: Final = {name: SCHEMA_BASE + 1 + place for place, name in enumerate((*_IDENTS, *_LATER))}
 
@@ -65,7 +66,16 @@ POLICY_RULES: Final = _IDS["policy/rules"]
 POLICY_EFFECT: Final = _IDS["policy/effect"]
 POLICY_ENFORCED: Final = _IDS["policy/enforced"]
 POLICY_ENFORCEMENT: Final = Keyword("policy/enforcement")
-"""The ident of the entity that has :policy/enforced; the first transaction that names it makes it."""
+"""The ident of the entity that has :policy/enforced."""
+RETAIN_DAYS: Final = _IDS["db/retainDays"]
+RETAIN_TRANSACTIONS: Final = _IDS["db/retainTransactions"]
+RETAIN_ALL: Final = _IDS["db/retainAll"]
+RETAINING: Final = (RETAIN_DAYS, RETAIN_TRANSACTIONS, RETAIN_ALL)
+"""Attributes that say how long the past of others is kept."""
+RETENTION: Final = Keyword("db/retention")
+"""The ident of the entity that says so for all attributes that do not say it themselves."""
+MADE_BY_USE: Final = frozenset((POLICY_ENFORCEMENT, RETENTION))
+"""Entities that the first transaction makes that names them."""
 BARRING: Final = frozenset((*LATER_TYPES.values(), POLICY_NAME))
 """What earlier versions must not go on with: types that they cannot read, policies that they would not enforce."""
 LATER: Final = frozenset(_IDS[name] for name in _LATER)
@@ -92,6 +102,8 @@ LATER_ATTRIBUTES: Final[dict[int, AttributeKind]] = {
     POLICY_RULES: AttributeKind(value_type="string"),
     POLICY_EFFECT: AttributeKind(value_type="keyword"),
     POLICY_ENFORCED: AttributeKind(value_type="boolean"),
+    **dict.fromkeys((RETAIN_DAYS, RETAIN_TRANSACTIONS), AttributeKind(value_type="long")),
+    RETAIN_ALL: AttributeKind(value_type="boolean"),
 }
 """Attributes that were built in later. All but the principal are declared by their first use."""
 DECLARED_BY_USE: Final = {
@@ -105,6 +117,9 @@ POLICY_ATTRIBUTES: Final = range(POLICY_NAME, POLICY_ENFORCED + 1)
 
 # Attributes whose datoms make a schema: a transaction that touches one of them makes a new one.
 SCHEMA_ATTRIBUTES: Final = frozenset((*range(IDENT, TX_INSTANT), *DECLARING_GRAPHQL))
+
+DECLARING: Final = SCHEMA_ATTRIBUTES.union(RETAINING)
+"""The same, with those that limit the past, which makes no new schema."""
 
 _VALUE_TYPES: Final = {
     **dict.fromkeys((VALUE_TYPE, CARDINALITY, UNIQUE, ENSURE), "ref"),

@@ -4,7 +4,7 @@ been."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, are_of
 from adalog.store.values.bootstrap import TX_INSTANT
 from adalog.store.values.datom import ShownParts, Telling, nothing_to_tell
+from adalog.store.values.excised.placeholders import NumberRun
 
 
 class Effect(NamedTuple):
@@ -28,20 +29,24 @@ class Effect(NamedTuple):
 class Scope:
     """The datoms that were asserted before transaction `before`, with their retractions. entities: sorted; None:
     of all. attributes: their entities; None: all but `:db/txInstant`. with_refs: those of other entities that refer
-    to one of the entities as well."""
+    to one of the entities as well. ended: only those that were also retracted before that transaction."""
 
     entities: Int64s | None
     attributes: frozenset[int] | None
     before: int
     with_refs: bool = False
+    ended: bool = False
 
     def has(self, attribute: int) -> bool:
         """Whether datoms of the attribute may be in it."""
         return attribute != TX_INSTANT if self.attributes is None else attribute in self.attributes
 
-    def takes(self, e: CodeColumn, v: CodeColumn, t: Int64s, *, is_ref: bool) -> Bools:
-        """Which datoms of an attribute that it `has` are in it. t: of their assertion."""
-        early = np.asarray(t < self.before)
+    def takes(self, e: CodeColumn, v: CodeColumn, t: Int64s, ends: Int64s | None, *, is_ref: bool) -> Bools:
+        """Which datoms of an attribute that it `has` are in it. t: of their assertion; ends: of their retraction,
+        None where they hold."""
+        if self.ended and ends is None:
+            return np.zeros(len(e), np.bool_)
+        early = np.asarray((ends if self.ended and ends is not None else t) < self.before)
         if self.entities is None:
             return early
         of = are_of(e, self.entities)
@@ -50,53 +55,83 @@ class Scope:
     def packed(self) -> list[Any]:
         entities = None if self.entities is None else self.entities.astype("<i8").tobytes()
         attributes = None if self.attributes is None else sorted(self.attributes)
-        return [entities, attributes, self.before, self.with_refs]
+        return [entities, attributes, self.before, self.with_refs, self.ended]
 
     @staticmethod
     def unpacked(said: Sequence[Any]) -> Scope:
-        entities, attributes, before, with_refs = said
+        entities, attributes, before, with_refs, ended = said
         return Scope(
             None if entities is None else np.frombuffer(entities, "<i8"),
             None if attributes is None else frozenset(attributes),
             before,
             with_refs,
+            ended,
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Excision:
     """What an excision takes away. Every process that reads it takes that away, whatever it knew before; of what
-    there was it says nothing. t: its transaction. renamed: by tag and number, the keys that took the place of
-    values that nothing uses any more. count: how many datoms went. previous: the excision before it, 0 for none."""
+    there was it says nothing. t: its transaction. renamed: the numbers of values that nothing uses any more, which
+    get placeholders by the seed. count: how many datoms went. previous: the excision before it, 0 for none."""
 
     t: int
     scopes: Sequence[Scope]
-    renamed: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+    renamed: Sequence[NumberRun] = ()
+    seed: int = 0
     count: int = 0
     previous: int = 0
 
-    def takes(self, attribute: int, e: CodeColumn, v: CodeColumn, t: Int64s, *, is_ref: bool) -> Bools | None:
-        """Which datoms of an attribute go, None for none. t: of their assertion."""
+    @property
+    def known_until(self) -> int:
+        """A state of an earlier transaction than this one loses nothing before it reaches the excision: retractions
+        that it has not read may be in the log no more. 0 where any state does."""
+        return max((scope.before - 1 for scope in self.scopes if scope.ended), default=0)
+
+    @property
+    def is_retention(self) -> bool:
+        """Whether it takes nothing but what had ended."""
+        return all(scope.ended for scope in self.scopes)
+
+    def takes(
+        self,
+        attribute: int,
+        e: CodeColumn,
+        v: CodeColumn,
+        t: Int64s,
+        ends: Int64s | None = None,
+        *,
+        is_ref: bool,
+    ) -> Bools | None:
+        """Which datoms of an attribute go, None for none. t: of their assertion; ends: of their retraction, None
+        where they hold."""
         own = [scope for scope in self.scopes if scope.has(attribute)]
         if not own:
             return None
         gone = np.zeros(len(e), np.bool_)
         for scope in own:
-            gone |= scope.takes(e, v, t, is_ref=is_ref)
+            gone |= scope.takes(e, v, t, ends, is_ref=is_ref)
         return gone if gone.any() else None
 
     def packed(self) -> dict[str, Any]:
         """As `pack` takes it."""
-        renamed = [[*slot, key] for slot, key in self.renamed.items()]
-        scopes = [scope.packed() for scope in self.scopes]
-        return {"t": self.t, "scopes": scopes, "renamed": renamed, "count": self.count, "previous": self.previous}
+        return {
+            "t": self.t,
+            "scopes": [scope.packed() for scope in self.scopes],
+            "renamed": [item for run in self.renamed for item in run],
+            "seed": self.seed,
+            "count": self.count,
+            "previous": self.previous,
+        }
 
     @staticmethod
     def unpacked(said: Mapping[str, Any]) -> Excision:
+        runs = said["renamed"]
         return Excision(
             said["t"],
             [Scope.unpacked(each) for each in said["scopes"]],
-            {(tag, number): key for tag, number, key in said["renamed"]},
+            [NumberRun(*each) for each in zip(runs[::3], runs[1::3], runs[2::3], strict=True)],
+            said["seed"],
             said["count"],
             said["previous"],
         )

@@ -21,6 +21,7 @@ from adalog.datalog.values import type_name
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Block, Dictionary, KeyColumn, file_has
+from adalog.store.values.excised.placeholders import NumberRun, placeholder
 from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key, values_of_keys
 from adalog.store.values.made_values import MadeValues
 from adalog.store.values.short_decimals import DecimalParts, ShortDecimals, decimal_of, parts_of, word_of
@@ -237,13 +238,16 @@ class Codes:
         for tag, own in blocks.items():
             self._dictionaries[tag].take_over(own)
 
-    def renamed(self, keys: Mapping[tuple[int, int], bytes]) -> Codes:
-        """Codes that go on from here with other values for some, by tag and number: no value has the given keys.
+    def renamed(self, runs: Iterable[NumberRun], seed: int) -> Codes:
+        """Codes that go on from here with placeholders by the seed for some numbers: no value has these.
         Those that it does not know yet are left out. Snapshots that have these codes keep what they have."""
         by_tag: dict[int, dict[int, bytes]] = {}
-        for (tag, number), key in keys.items():
-            if number < len(self._dictionaries[tag]):
-                by_tag.setdefault(tag, {})[number] = key
+        for run in runs:
+            tag, known = run.tag, len(self._dictionaries[run.tag])
+            numbers = range(run.first, min(run.stop, known))
+            if numbers:
+                own = by_tag.setdefault(tag, {})
+                own.update((number, placeholder(tag, seed, number)) for number in numbers)
         # Dictionaries that were folded together share a file, also one that some of them need no more.
         blocks = [block for own in self._dictionaries.values() for block in own.parts()[0]]
         segments = {each.segment for each in blocks if each.segment is not None and file_has(each, by_tag)}

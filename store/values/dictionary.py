@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from adalog.store.files.segment import Segment, open_segment
+from adalog.store.files.segment import DamagedSegment, Segment, open_segment
 
 # A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
 # rewritten log(n) times.
@@ -215,9 +215,14 @@ class Block:
 
 
 def file_has(block: Block, numbers: Mapping[int, Collection[int]]) -> bool:
-    """Whether the file of a block has keys of some numbers, by tag, also such as a later file has as well."""
+    """Whether the file of a block has keys of some numbers, by tag, also such as a later file has as well; or
+    another process has removed it, as it had."""
     assert block.segment is not None
-    for name, array in open_segment(block.segment, trusted=True).items():
+    try:
+        arrays = open_segment(block.segment, trusted=True)
+    except DamagedSegment:
+        return True
+    for name, array in arrays.items():
         tag, first, part = name.split(".")
         if part == "offsets" and int(tag) in numbers:
             # That of a block in a file of its own is not said there.

@@ -14,20 +14,25 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.errors import unavailable
-from adalog.store.excision.placeholders import placeholder
 from adalog.store.excision.redaction import Redaction
 from adalog.store.excision.remainder import Remainder, has_values
+from adalog.store.excision.retention import EndedDatoms
+from adalog.store.excision.rewriting import ReplacedEntry, Rewriting
 from adalog.store.files.packing import pack
 from adalog.store.files.segment import Segment
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
+from adalog.store.log.payload import Logged
 from adalog.store.state.head import Head
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.changes import Excision, Scope
+from adalog.store.values.excised.placeholders import new_seed, runs_of
 
 # Entities that are looked for in the log by their bytes. With more of them everything is read.
 _FEW: Final = 16
+# Later than any transaction.
+_NEVER: Final = np.int64(1 << 60)
 
 
 class AloneError(Exception):
@@ -58,32 +63,84 @@ def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
     cannot be read."""
     excision = Excision(head.t, scopes, previous=head.excised)
     remainders = head.remainders(excision)
-    # Of these the log has more than memory.
-    declared = head.live(bootstrap.NO_HISTORY)
-    forgetful = frozenset(declared.events(-1, head.t).e.tolist())
-    redaction = Redaction(excision, head.schema, head.codes, forgetful)
-    for entry in log.entries_of(_times(log, excision, remainders, everything=bool(forgetful))):
-        redaction.look(entry, log.decoded(entry))
-    unused = _unused(head, remainders, redaction)
-    dictionaries = head.codes.dictionaries()
-    renamed = {
-        (layout.tag_of(code), code & layout.PAYLOAD_MASK): placeholder(
-            layout.tag_of(code), dictionaries[layout.tag_of(code)]
-        )
-        for code in unused.tolist()
-    }
-    excision = replace(excision, renamed=renamed, count=sum(each.count for each in remainders.values()))
+    redaction = Redaction(excision, head.schema, head.codes, once_forgetful(head))
     try:
-        replaced = list(redaction.replaced(renamed, log.files_folder))
+        if excision.is_retention:
+            excision, replaced = _retained(head, log, excision, remainders, redaction)
+        else:
+            excision, replaced = _excised(head, log, excision, remainders, redaction)
     except OSError as error:
         raise unavailable(f"nothing was excised: a file of an import could not be written ({error})") from error
     return PlannedExcision(
-        excision,
+        replace(excision, count=sum(each.count for each in remainders.values())),
         remainders,
         [each.entry for each in replaced],
         [file for each in replaced for file in each.made],
         [file for each in replaced for file in each.outdated],
     )
+
+
+def once_forgetful(head: Head) -> frozenset[int]:
+    """The attributes that have, or had, `:db/noHistory`: of these the log has more than memory."""
+    return frozenset(head.live(bootstrap.NO_HISTORY).events(-1, head.t).e.tolist())
+
+
+def _excised(
+    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder], redaction: Redaction
+) -> tuple[Excision, list[ReplacedEntry]]:
+    for entry in log.entries_of(_times(log, excision, remainders, everything=bool(redaction.forgetful))):
+        redaction.look(entry, log.decoded(entry))
+    excision, renamed = _renaming(head, excision, _unused(head, remainders, redaction))
+    rewriting = Rewriting(excision, head.schema, head.codes, renamed, log.files_folder)
+    return excision, list(redaction.replaced(rewriting))
+
+
+def _retained(
+    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder], redaction: Redaction
+) -> tuple[Excision, list[ReplacedEntry]]:
+    """The same of what had ended: all of it is known before the log is read, and entries are read one by one."""
+    if redaction.forgetful:
+        for entry in log.entries_of(range(1, excision.t)):
+            redaction.keep(log.decoded(entry))
+    excision, renamed = _renaming(head, excision, _unused(head, remainders, redaction))
+    rewriting = Rewriting(excision, head.schema, head.codes, renamed, log.files_folder, _makers(head))
+    ended, made = EndedDatoms(excision, remainders, head.codes), list[ReplacedEntry]()
+    times = {t for each in remainders.values() for t in each.times.tolist()}
+    # DictionarySlots of earlier excisions have numbers of values that go now.
+    times.update(log.rewritten() if renamed else ())
+    for entry in log.entries_of(sorted(t for t in times if 0 < t < excision.t)):
+        left = rewriting.replaced(ended.row(entry, log.decoded(entry)), Logged.short)
+        made += [] if left is None else [left]
+    return excision, made
+
+
+def _renaming(head: Head, excision: Excision, unused: Int64s) -> tuple[Excision, set[tuple[int, int]]]:
+    """The excision with placeholders for values that nothing has any more, and these by tag and number."""
+    tags, numbers = layout.tags_of(unused), unused & np.int64(layout.PAYLOAD_MASK)
+    runs = [run for tag in np.unique(tags).tolist() for run in runs_of(tag, numbers[tags == tag].tolist())]
+    seed = new_seed(runs, head.codes.dictionaries())
+    found = set(zip(tags.tolist(), numbers.tolist(), strict=True))
+    return replace(excision, renamed=runs, seed=seed), found
+
+
+def _makers(head: Head) -> dict[int, Int64s]:
+    """By tag, of each number a transaction by which something had it: what had it first is no later. Numbers are
+    given in order, so that none is later than that of a larger number."""
+    made = {tag: np.full(len(own), _NEVER) for tag, own in head.codes.dictionaries().items()}
+    for id_, live in head.data.items():
+        attribute = head.schema.get(id_)
+        if attribute is not None and attribute.is_ref:
+            continue
+        closed = live.relation.base.closed
+        base = live.relation.base.current()
+        above = [*(run.events() for run in live.relation.runs), live.delta.events(0, len(live.delta))]
+        for v, t in ((base.v, base.t), (closed.v, closed.added), *((each.v, each.t) for each in above)):
+            tags = layout.tags_of(v)
+            for tag in np.flatnonzero(np.bincount(tags, minlength=1)).tolist():
+                if tag in made:
+                    own = tags == tag
+                    np.minimum.at(made[tag], v[own] & np.int64(layout.PAYLOAD_MASK), t[own])
+    return {tag: np.minimum.accumulate(own[::-1])[::-1] for tag, own in made.items()}
 
 
 def _times(log: Log, excision: Excision, remainders: Mapping[int, Remainder], *, everything: bool) -> Sequence[int]:

@@ -20,7 +20,8 @@ from typing import Final
 
 from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code, unavailable
-from adalog.store.excision.pending import pending
+from adalog.store.checkpoint.replay import rebuilt
+from adalog.store.excision.pending import StaleStateError, pending
 from adalog.store.files.gc_pause import put_off
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
@@ -365,7 +366,22 @@ class Writer:
         try:
             for entry in entries:
                 logged = self._log.decoded(entry)
-                earlier = pending(self._log, logged, head.excised)
+                if entry.t <= head.t:
+                    # It was made anew up to the last of them.
+                    reports.append(report_of(entry, logged, head.name_of))
+                    untold.append(reports[-1])
+                    continue
+                try:
+                    earlier = pending(self._log, logged, head.excised, head.read_from, entry.t)
+                except StaleStateError:
+                    _LOGGER.warning("history was folded away that was not read here; rebuilding from the log")
+                    if untold:
+                        self.show(untold)
+                        untold = []
+                    head.become(rebuilt(self._log, entries[-1].t))
+                    reports.append(report_of(entry, logged, head.name_of))
+                    untold.append(reports[-1])
+                    continue
                 own = logged.excision if logged.excision is not None and entry.t > head.excised else None
                 if untold and (earlier or own is not None):
                     # What was before is told as it was then.

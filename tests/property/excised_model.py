@@ -42,6 +42,18 @@ class ExcisedModel:
                 left.append(datom)
         self.datoms = left
 
+    def retain(self, attribute: str, before: int) -> None:
+        """Takes what an attribute had that was retracted before a transaction."""
+        since: dict[Any, Datom] = {}
+        gone = set[int]()
+        for datom in sorted(self.datoms, key=lambda each: (each.t, each.added)):
+            pair = (datom.e, str(datom.a), identity(datom.v))
+            if datom.added:
+                since[pair] = datom
+            elif str(datom.a) == attribute and datom.t < before:
+                gone |= {id(since[pair]), id(datom)}
+        self.datoms = [datom for datom in self.datoms if id(datom) not in gone]
+
     def excise_entity(self, entity: int, before: int) -> None:
         whole = self.with_parts(entity)
         self.excise(

@@ -1,5 +1,6 @@
-"""Random databases with random excisions among their transactions, bulk loads, folds and restarts: each is as
-though what was excised had never been, whatever it is opened from, and so are the streams of its live queries."""
+"""Random databases with random excisions and retentions among their transactions, bulk loads, folds and restarts:
+each is as though what was excised had never been, whatever it is opened from, and so are the streams of its live
+queries."""
 
 from __future__ import annotations
 
@@ -95,16 +96,22 @@ def excision(rng: Random, model: ExcisedModel, t: int) -> str:
     until = t if before is None else before
     named = [datom for datom in model.held(t) if str(datom.a) == ":key"]
     kind = rng.random()
-    if kind < 0.2:
+    if kind < 0.35:
+        chosen = rng.sample(sorted({*ATTRIBUTES, ":key"} - {":lately"}), rng.randint(1, 8))
+        point = t if before is None else before
+        for attribute in chosen:
+            model.retain(attribute, point)
+        return " ".join(f"{{:db/excise {attribute} :db.excise/endedBeforeT {point}}}" for attribute in chosen)
+    if kind < 0.45:
         attribute = rng.choice(ATTRIBUTES)
         model.excise(lambda datom: str(datom.a) == attribute and datom.t < until)
         return f"{{:db/excise {attribute}{beforehand}}}"
-    if kind < 0.4 and named:
+    if kind < 0.55 and named:
         datom = rng.choice(named)
         model.excise_entity(datom.e, until)
         return f'{{:db/excise [:key "{datom.v}"]{beforehand}}}'
     entity = rng.randint(1, 6)
-    if kind < 0.6:
+    if kind < 0.7:
         chosen = rng.sample(ATTRIBUTES, rng.randint(1, 3))
         model.excise(lambda datom: datom.e == entity and str(datom.a) in chosen and datom.t < until)
         return f"{{:db/excise {entity} :db.excise/attrs [{' '.join(chosen)}]{beforehand}}}"

@@ -1,12 +1,12 @@
 """Excisions among the forms of a transaction: `{:db/excise entity-or-attribute}`, with `:db.excise/attrs` and
-`:db.excise/beforeT` where not all of an entity goes.
+`:db.excise/beforeT` where not all of an entity goes, and `:db.excise/endedBeforeT` for what an attribute had once.
 
 An excision is a transaction of its own, made by an admin. Says what it takes; takes nothing itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +28,7 @@ from adalog.store.values.changes import Scope
 _EXCISE: Final = Keyword("db/excise")
 _ATTRS: Final = Keyword("db.excise/attrs")
 _BEFORE: Final = Keyword("db.excise/beforeT")
+_ENDED: Final = Keyword("db.excise/endedBeforeT")
 _WRITTEN: Final = "{:db/excise 17}"
 
 
@@ -49,9 +50,25 @@ def scopes_of(forms: Sequence[Any], state: DatabaseState, evaluation: Evaluation
             Code.FORBIDDEN, "admins alone excise, with transact and nowhere else; others retract", (0,)
         )
     scopes = [reader.scope(form, (place,)) for place, form in enumerate(forms)]
+    if len({scope.ended for scope in scopes}) > 1:
+        place = next(place for place, form in enumerate(forms) if _ENDED in form)
+        raise invalid(
+            f"{shown(forms[place])} takes what had ended, beside an excision of what holds; transact it apart",
+            (place,),
+        )
+    if scopes[0].ended:
+        return _ended(scopes)
     united = _united(scopes)
     reader.check_composites(scopes, united)
     return united
+
+
+def _ended(scopes: Sequence[Scope]) -> list[Scope]:
+    """The same of attributes of which that had ended goes, one for each transaction before which it had."""
+    attributes: dict[int, frozenset[int]] = {}
+    for scope in scopes:
+        attributes[scope.before] = attributes.get(scope.before, frozenset()) | (scope.attributes or frozenset())
+    return [Scope(None, own, before, ended=True) for before, own in attributes.items()]
 
 
 def _united(scopes: Sequence[Scope]) -> list[Scope]:
@@ -76,12 +93,14 @@ class _Reader:
     def scope(self, form: EdnMap, path: Path) -> Scope:
         places = {key: (*path, 2 * place + 1) for place, key in enumerate(form)}
         for key in form:
-            if key not in (_EXCISE, _ATTRS, _BEFORE):
-                known = ":db/excise, :db.excise/attrs and :db.excise/beforeT"
+            if key not in (_EXCISE, _ATTRS, _BEFORE, _ENDED):
+                known = ":db/excise, :db.excise/attrs, :db.excise/beforeT and :db.excise/endedBeforeT"
                 raise invalid(f"an excision has {known}, not {shown(key)}", path)
-        before = self._before(form[_BEFORE], places[_BEFORE]) if _BEFORE in form else self._t
+        before = self._before(_BEFORE, form[_BEFORE], places[_BEFORE]) if _BEFORE in form else self._t
         target = form[_EXCISE]
         attribute = self._attribute_meant(target)
+        if _ENDED in form:
+            return self._ended(form, attribute, places)
         if attribute is not None:
             if _ATTRS in form:
                 raise invalid(
@@ -97,11 +116,27 @@ class _Reader:
             return Scope(np.array([entity], np.int64), attributes, before)
         return Scope(self._with_components(entity), None, before, with_refs=True)
 
-    def _before(self, value: Any, path: Path) -> int:
-        if type(value) is not int or not 0 < (t := value - TX_BASE if value > TX_BASE else value) <= self._t:
+    def _ended(self, form: EdnMap, attribute: Attribute | None, places: Mapping[Any, Path]) -> Scope:
+        """What an attribute had before."""
+        for key in (_ATTRS, _BEFORE):
+            if key in form:
+                raise invalid(f"{key} is beside {_ENDED}, which takes what had ended of an attribute", places[key])
+        if attribute is None:
             raise invalid(
-                f":db.excise/beforeT is the number of a transaction, from 1 to {self._t}, not {shown(value)}", path
+                f"{shown(form[_EXCISE])} is no attribute, and {_ENDED} takes what had ended of one", places[_EXCISE]
             )
+        self._check_own(attribute, places[_EXCISE])
+        if len(
+            self._snapshot.data_of(bootstrap.NO_HISTORY).events_between(attribute.id, attribute.id + 1, self._t)
+        ):
+            raise invalid(f"{attribute.ident} has or had :db/noHistory; leave it out", places[_EXCISE])
+        return Scope(
+            None, frozenset([attribute.id]), self._before(_ENDED, form[_ENDED], places[_ENDED]), ended=True
+        )
+
+    def _before(self, key: Keyword, value: Any, path: Path) -> int:
+        if type(value) is not int or not 0 < (t := value - TX_BASE if value > TX_BASE else value) <= self._t:
+            raise invalid(f"{key} is the number of a transaction, from 1 to {self._t}, not {shown(value)}", path)
         return t
 
     def _attribute_meant(self, target: Any) -> Attribute | None:

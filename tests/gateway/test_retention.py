@@ -1,0 +1,72 @@
+"""Retention as operators use it: declared over GraphQL by admins, run by the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from adalog.gateway.settings.config import Settings
+from adalog.store.database import Database
+from tests.gateway.cli.command_line import adalog
+from tests.gateway.support import gateway
+from tests.gateway.test_excision import POLICY, TRANSACT, TRANSACT_JSON, code
+
+SCHEMA = "[{:db/ident :sensor/value :db/valueType :db.type/long}]"
+DECLARED = "[{:db/ident :sensor/value :db/retainTransactions 1}]"
+HISTORY = (
+    '{ q(query: "[:find ?v ?t ?added :where [1 :sensor/value ?v ?t ?added]]", basis: {history: true}) { rows } }'
+)
+
+
+def test_admins_alone_declare_it_under_policies(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    named = ((each, hashlib.sha256(each.encode()).hexdigest()) for each in ("write", "admin"))
+    path.write_text("".join(f"{role}-client:{role}:{digest}\n" for role, digest in named))
+    with gateway(Settings(data=":memory:", auth=str(path)), SCHEMA, POLICY) as opened:
+        for text in (DECLARED, "[{:db/ident :db/retention :db/retainDays 3}]"):
+            assert code(opened.post(TRANSACT, {"Authorization": "Bearer write"}, tx=text)) in (
+                "FORBIDDEN",
+                "UNKNOWN_ATTRIBUTE",
+            )
+        assert "errors" not in opened.post(TRANSACT, {"Authorization": "Bearer admin"}, tx=DECLARED).json()
+        assert opened.database.retention is not None
+
+
+def test_history_goes_over_http() -> None:
+    with gateway(None, SCHEMA) as opened:
+        for number in (1, 2, 3):
+            opened.post(TRANSACT, tx=f"[[:db/add 1 :sensor/value {number}]]")
+        assert len(opened.post(HISTORY).json()["data"]["q"]["rows"]) == 5
+        form = {"db/ident": ":sensor/value", "db/retainTransactions": 1}
+        assert "errors" not in opened.post(TRANSACT_JSON, tx=[form]).json()
+        opened.database.retain()
+        assert opened.post(HISTORY).json()["data"]["q"]["rows"] == [[3, 4398046511108, True]]
+
+
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_the_command_folds_it_away_now(tmp_path: Path, is_declared: bool) -> None:
+    data = str(tmp_path / "data")
+    with Database.open(data) as database:
+        database.transact(SCHEMA)
+        for number in range(1, 5):
+            database.transact(f"[[:db/add 1 :sensor/value {number}]]")
+        if is_declared:
+            database.transact(DECLARED)
+    done = adalog("retain", "--data", data)
+    assert done.exit_code == 0
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert (said["datoms"], said["steps"]) == ((6, 1) if is_declared else (0, 0))
+    assert ("nothing limits the past" in done.stderr) == (not is_declared)
+    again = json.loads(adalog("retain", "--data", data).stdout.splitlines()[-1])
+    assert (again["datoms"], again["steps"]) == (0, 0)
+    with Database.open(data) as database:
+        assert len(list(database.snapshot().history().datoms("EAVT"))) > 0
+        assert database.snapshot().t == (7 if is_declared else 5)
+
+
+def test_without_a_database_the_command_makes_none(tmp_path: Path) -> None:
+    assert adalog("retain", "--data", str(tmp_path / "none")).exit_code != 0
+    assert not (tmp_path / "none").exists()

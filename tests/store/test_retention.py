@@ -1,0 +1,274 @@
+"""Retention in the store: by the clock, in steps that a kill leaves whole, and for states that missed something."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from adalog.store.backup.catalogue import catalogue
+from adalog.store.backup.check import check_data
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore
+from adalog.store.backup.rewriting import outdated_backups, rewrite
+from adalog.store.database import Database
+from adalog.store.files.place import LocalPlace
+from adalog.store.log.file_appends import FileAppends
+from adalog.store.writer import retaining
+from tests.live.following import Reader, hub_over
+from tests.property.excised_model import shown, state
+
+SCHEMA: Final = """[{:db/ident :v :db/valueType :db.type/string}
+                    {:db/ident :n :db/valueType :db.type/long}
+                    {:db/ident :name :db/valueType :db.type/string}]"""
+ENTITIES: Final = 20
+ROUNDS: Final = 10
+DAY: Final = 86_400_000
+VALUES: Final = "[:find ?e ?v :where [?e :v ?v]]"
+
+
+def written(database: Database, rounds: range = range(ROUNDS), wait: Callable[[], object] = lambda: None) -> None:
+    """Gives each entity a new value in each round."""
+    for number in rounds:
+        forms = [
+            f'[:db/add {e} :v "value {number} of {e}, which nothing else has"] [:db/add {e} :n {number}]'
+            for e in range(1, ENTITIES + 1)
+        ]
+        database.transact(f"[{' '.join(forms)}]")
+        wait()
+
+
+def past(database: Database) -> set[Any]:
+    """What was retracted."""
+    return {row for row in shown(database.snapshot().history()) if not row[4]}
+
+
+def test_days_count_by_the_instants_of_transactions(tmp_path: Path) -> None:
+    now = [1_700_000_000_000]
+
+    def wait() -> None:
+        now[0] += DAY
+
+    with Database.open(str(tmp_path), now=lambda: now[0]) as database:
+        database.transact(SCHEMA)
+        written(database, wait=wait)
+        database.transact("[{:db/ident :v :db/retainDays 3}]")
+        present = shown(database.snapshot())
+        as_of_then = shown(database.at(t=9))
+        done = database.retain()
+        assert done.datoms == 2 * ENTITIES * 7
+        left = {row for row in past(database) if row[1] == ":v"}
+        assert {row[3] for row in left} == {10, 11}
+        assert shown(database.snapshot()) == present
+        assert shown(database.at(t=9)) == as_of_then
+        assert len([row for row in past(database) if row[1] == ":n"]) == ENTITIES * (ROUNDS - 1)
+        expected = state(database)
+    with Database.open(str(tmp_path)) as database:
+        assert state(database) == expected
+    assert check_data(str(tmp_path), deep=True).findings == []
+
+
+def test_a_run_in_the_background_waits_until_it_is_worth_it(tmp_path: Path) -> None:
+    now = [1_700_000_000_000]
+    with Database.open(str(tmp_path), now=lambda: now[0]) as database:
+        database.transact(SCHEMA)
+        assert database.retention is None
+        database.transact("[{:db/ident :db/retention :db/retainTransactions 1} {:db/ident :n :db/retainAll true}]")
+        assert database.retention is not None
+        written(database)
+        assert database.retention.look() is not None
+        assert len({row[3] for row in past(database) if row[1] == ":v"}) == 1
+        written(database, range(ROUNDS, ROUNDS + 2))
+        assert database.retention.look() is None
+        assert len({row[3] for row in past(database) if row[1] == ":v"}) == 3
+        now[0] += DAY
+        assert database.retention.look() is not None
+        assert len({row[3] for row in past(database) if row[1] == ":v"}) == 1
+
+
+def test_it_goes_in_steps_between_which_others_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Database.open(":memory:") as database:
+        database.transact(SCHEMA)
+        written(database)
+        database.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
+        steps: list[int] = []
+        monkeypatch.setattr(retaining.EndedHistory.step, "__defaults__", (100,))
+        excise = database.excise
+
+        def between(forms: Any) -> int:
+            steps.append(excise(forms))
+            return database.transact('[[:db/add 1 :name "between"]]').t
+
+        monkeypatch.setattr(database, "excise", between)
+        done = database.retain()
+        assert done.steps == len(steps) > 3
+        assert {row[1] for row in past(database)} == set()
+        assert done.datoms == 2 * 2 * ENTITIES * (ROUNDS - 1)
+
+
+def filled(folder: Path) -> Database:
+    database = Database.open(str(folder))
+    database.transact(SCHEMA)
+    written(database)
+    database.compact()
+    database.transact("[{:db/ident :db/retention :db/retainTransactions 3}]")
+    return database
+
+
+def _killed(folder: str, step: str, number: int) -> None:
+    """Folds history away in steps, and ends without a word before or after a part of one of them."""
+    where, _, name = step.partition(" ")
+    whole: Callable[..., Any] = getattr(FileAppends, name)
+    calls = [0]
+
+    def ends(*args: Any) -> None:
+        calls[0] += 1
+        if calls[0] == number and where == "before":
+            os._exit(9)
+        whole(*args)
+        if calls[0] == number:
+            os._exit(9)
+
+    setattr(FileAppends, name, ends)
+    retaining.EndedHistory.step.__defaults__ = (100,)
+    Database.open(folder).retain()
+
+
+@pytest.mark.parametrize(
+    "step", [f"{where} {name}" for name in ("replace", "commit") for where in ("before", "after")]
+)
+def test_killed_at_any_step_each_step_is_done_or_not_begun(tmp_path: Path, step: str) -> None:
+    number = 2
+    with filled(tmp_path) as database:
+        before, t = past(database), database.snapshot().t
+        present = shown(database.snapshot())
+    process = multiprocessing.get_context("spawn").Process(target=_killed, args=(str(tmp_path), step, number))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    with Database.open(str(tmp_path)) as database:
+        done = number if step == "after commit" else number - 1
+        assert database.snapshot().t == t + done
+        assert shown(database.snapshot()) == present
+        left = past(database)
+        assert (left < before) == bool(done)
+        assert check_data(str(tmp_path), deep=True).findings == []
+        database.retain()
+        assert len(past(database)) < len(left)
+        expected = state(database)
+    with Database.open(str(tmp_path)) as database:
+        assert state(database) == expected
+
+
+def test_a_checkpoint_that_is_older_than_what_is_left_of_the_log_is_not_used(tmp_path: Path, caplog: Any) -> None:
+    data, old = tmp_path / "data", tmp_path / "old"
+    with Database.open(str(data)) as database:
+        database.transact(SCHEMA)
+        written(database, range(3))
+        database.compact()
+    shutil.copytree(data, old)
+    with Database.open(str(data)) as database:
+        written(database, range(3, ROUNDS))
+        database.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
+        database.retain()
+        expected = state(database)
+    for name in ("checkpoint.json", "segments"):
+        path = data / name
+        (path.unlink if path.is_file() else lambda path=path: shutil.rmtree(path))()
+    shutil.copytree(old / "segments", data / "segments")
+    shutil.copy(old / "checkpoint.json", data)
+    with Database.open(str(data)) as database:
+        assert "folded away since the checkpoint was made" in caplog.text
+        assert state(database) == expected
+    with Database.open(str(data)) as database:
+        assert state(database) == expected
+
+
+def test_a_process_that_is_far_behind_begins_anew_and_so_do_its_streams(tmp_path: Path) -> None:
+    with (
+        Database.open(str(tmp_path), shared=True) as first,
+        Database.open(str(tmp_path), shared=True) as second,
+        hub_over(second) as hub,
+    ):
+        first.transact(SCHEMA)
+        written(first, range(3))
+        assert second._following is not None
+        second.writer.look().result()
+        second._following.close()
+        reader = Reader(second, hub.pool, VALUES)
+        reader.until(second.snapshot().t)
+        kept, rows = second.snapshot(), shown(second.snapshot())
+        written(first, range(3, ROUNDS))
+        first.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
+        first.retain()
+        first.transact('[[:db/add 1 :name "later"]]')
+        second.writer.look().result()
+        assert state(second) == state(first)
+        assert shown(kept) == rows
+        again = Reader(second, hub.pool, VALUES, resume=reader.resume)
+        again.until(second.snapshot().t)
+        assert again.rows == {(e, f"value 9 of {e}, which nothing else has") for e in range(1, ENTITIES + 1)}
+        assert again.kinds()[0] == "RESET"
+        again.close()
+        second.transact('[[:db/add 2 :name "by the second"]]')
+        first.writer.look().result()
+        assert state(second) == state(first)
+        reader.close()
+
+
+def test_streams_of_the_present_see_nothing_of_it(tmp_path: Path) -> None:
+    with filled(tmp_path) as database, hub_over(database) as hub:
+        reader = Reader(database, hub.pool, VALUES)
+        reader.until(database.snapshot().t)
+        assert database.retain().steps == 1
+        later = database.transact('[[:db/add 1 :v "later"]]').t
+        reader.until(later)
+        assert reader.kinds()[-1] == "DELTA"
+        assert "RESET" not in reader.kinds()
+        assert reader.kinds().count("DELTA") == 1
+        reader.close()
+
+
+def test_backups_from_before_and_after(tmp_path: Path) -> None:
+    place = LocalPlace(tmp_path / "backups")
+    with filled(tmp_path / "data") as database:
+        take(database.source(), place)
+        whole = past(database)
+        database.retain()
+        source = database.source()
+        assert [len(each) for each in outdated_backups(source, catalogue(place)).values()] == [1]
+        take(source, place)
+        left, expected = past(database), state(database)
+        restore(place, tmp_path / "first", number=1)
+        with Database.open(str(tmp_path / "first")) as restored:
+            assert past(restored) == whole
+        restore(place, tmp_path / "second")
+        with Database.open(str(tmp_path / "second")) as restored:
+            assert state(restored) == expected
+        rewrite(source, place)
+    restore(place, tmp_path / "rewritten", number=1)
+    with Database.open(str(tmp_path / "rewritten")) as restored:
+        assert past(restored) == left
+
+
+def test_the_log_and_the_checkpoint_get_smaller(tmp_path: Path) -> None:
+    def size() -> int:
+        return sum(path.stat().st_size for path in (tmp_path / "data").rglob("*") if path.is_file())
+
+    with Database.open(str(tmp_path / "data")) as database:
+        database.transact(SCHEMA)
+        for _ in range(10):
+            written(database)
+        database.compact()
+    before = size()
+    with Database.open(str(tmp_path / "data")) as database:
+        database.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
+        database.retain()
+        database.compact()
+    assert size() < 0.5 * before
+    assert check_data(str(tmp_path / "data"), deep=True).findings == []

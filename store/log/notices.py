@@ -44,6 +44,7 @@ class SocketNotices:
         self._folder = folder
         self._name = f"{uuid4().hex}{_ENDING}"
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._short = f"{_DESCRIPTORS}/{self._descriptor}" if _DESCRIPTORS.is_dir() else str(folder)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             self._socket.setblocking(False)
@@ -91,6 +92,4 @@ class SocketNotices:
             os.close(descriptor)
 
     def _path(self, name: str) -> str:
-        if _DESCRIPTORS.is_dir():
-            return f"{_DESCRIPTORS}/{self._descriptor}/{name}"
-        return str(self._folder / name)
+        return f"{self._short}/{name}"

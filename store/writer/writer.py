@@ -96,6 +96,8 @@ class Writer:
         # Why what others write is not seen at the moment.
         self.away: str | None = None
         self._looked: Future[None] | None = None
+        # Whether a look was asked for since the log was read last.
+        self._may_be_behind = False
         # Of the hold that the writer is lent to.
         self._turn: AppendTurn | None = None
         # The state before the present group.
@@ -151,6 +153,7 @@ class Writer:
         """Has what others appended taken over soon. Done when all is that was appended before the call, or when the
         log is out of reach. Several callers share the future: nobody may cancel it."""
         with self._closing:
+            self._may_be_behind = True
             if self._looked is not None:
                 return self._looked
             looked: Future[None] = Future()
@@ -304,15 +307,20 @@ class Writer:
         while behind:
             if self.doubt is not None:
                 raise read_only(self.doubt, self._log.failed)
-            with self._log.turn(keys) as turn:
-                self._take(turn.missed)
-                behind = turn.is_behind
-                if not behind:
-                    self._turn = turn
-                    try:
-                        yield turn
-                    finally:
-                        self._turn = None
+            # What is asked for from here on is not sure to be read.
+            self._may_be_behind = False
+            try:
+                with self._log.turn(keys) as turn:
+                    self._take(turn.missed)
+                    behind = turn.is_behind
+                    if not behind:
+                        self._turn = turn
+                        try:
+                            yield turn
+                        finally:
+                            self._turn = None
+            finally:
+                self._may_be_behind = self._may_be_behind or behind
 
     def append(self, turn: AppendTurn, entries: Sequence[LogEntry]) -> None:
         """Makes entries durable. Where there is no room for them the store's own garbage goes first."""
@@ -325,11 +333,14 @@ class Writer:
             turn.append(entries)
 
     def _look(self) -> None:
-        """Takes over what others appended, without a turn."""
+        """Takes over what others appended, without a turn, unless one has read it meanwhile."""
         with self._closing:
             looked, self._looked = self._looked, None
+            is_read = not self._may_be_behind and self.away is None
+            self._may_be_behind = False
         try:
-            self.take_missed()
+            if not is_read:
+                self.take_missed()
         finally:
             if looked is not None:
                 looked.set_result(None)

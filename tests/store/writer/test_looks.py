@@ -24,6 +24,13 @@ def appends(folder: Path) -> list[int]:
     return list(sizes.values())
 
 
+def deaf(*databases: Database) -> None:
+    """Has nobody but the test ask for looks."""
+    for each in databases:
+        assert each._following is not None
+        each._following.close()
+
+
 def test_a_look_does_not_cut_a_group(tmp_path: Path) -> None:
     with Database.open(str(tmp_path), shared=True) as database, Database.open(str(tmp_path), shared=True) as other:
         database.transact(NAMED)
@@ -37,6 +44,65 @@ def test_a_look_does_not_cut_a_group(tmp_path: Path) -> None:
         other.looked().result(20)  # type: ignore[union-attr]
         assert other.snapshot().t == 4
     assert appends(tmp_path) == [1, 3]
+
+
+def test_a_look_reads_nothing_that_a_turn_has_read_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = str(tmp_path)
+    with (
+        Database.open(folder, shared=True) as database,
+        Database.open(folder, shared=True) as other,
+    ):
+        deaf(database, other)
+        database.transact(NAMED)
+        reads, missed = [], type(database.log).missed
+
+        def counted(log: object) -> object:
+            if log is database.log:
+                reads.append(database.snapshot().t)
+            return missed(log)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(type(database.log), "missed", counted)
+        with database.held(60) as hold:
+            # The turn of the hold has read the log; the next one does after this look was asked for.
+            look, transacted = database.looked(), database.submit(NAMED)
+            hold.run(lambda: None)
+        assert look is not None
+        look.result(20)
+        assert transacted.result(20).t == 2
+        assert reads == []
+        other.transact(NAMED)
+        again = database.looked()
+        assert again is not None
+        again.result(20)
+        assert database.snapshot().t == 3
+        assert 2 in reads, "nothing but a look has read it"
+
+
+def test_a_look_reads_what_a_turn_that_failed_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = str(tmp_path)
+    with (
+        Database.open(folder, shared=True) as database,
+        Database.open(folder, shared=True) as other,
+    ):
+        deaf(database, other)
+        database.transact(NAMED)
+        with database.held(60):
+            look, refused = database.looked(), database.submit(NAMED)
+            real = type(database.log)._begin
+
+            def fail(log: object, driver: object) -> None:
+                if log is database.log:
+                    raise sqlite3.OperationalError("disk I/O error")
+                real(log, driver)  # type: ignore[arg-type]
+
+            monkeypatch.setattr(type(database.log), "_begin", fail)
+        with pytest.raises(AdalogError):
+            refused.result(20)
+        assert look is not None
+        look.result(20)
+        other.transact(NAMED)
+        database.looked().result(20)  # type: ignore[union-attr]
+        assert database.snapshot().t == 2
 
 
 def test_a_look_before_a_hold_does_not_wait_for_it(tmp_path: Path) -> None:

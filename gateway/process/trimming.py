@@ -1,7 +1,9 @@
 """Freed memory goes back to the system soon after it was needed.
 
 The C library's allocator keeps what large queries free for the next ones, in an arena for each thread, and never
-returns most of it without being asked. Arrow's own would keep more, so Arrow is given the C library's. What failed
+returns most of it without being asked. It would return each large column at once, and the system would give the
+next one pages that it has to fill with zeros first: it is told to keep them, too, until they are returned here, all
+together. Arrow's own allocator would keep more, so Arrow is given the C library's. What failed
 queries leave in cycles is collected. Where there is another allocator than glibc's, nothing is done.
 """
 
@@ -24,6 +26,10 @@ _SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 32.0
 # Not worth a look at the heap.
 _LITTLE: Final = 16 << 20
+# Of `mallopt`, in bytes: blocks below the first one, the most that glibc takes, are in arenas; an arena keeps as
+# much as the second one at its end.
+_MMAP_THRESHOLD: Final = (-3, 32 << 20)
+_TRIM_THRESHOLD: Final = (-1, 128 << 20)
 # Seconds between two times that all objects are looked through, which takes a fifth of a second where thousands
 # follow live queries: where the process does next to nothing, and where it never does.
 _WHOLE_SECONDS: Final = 60.0
@@ -53,6 +59,14 @@ def heap_trimmer() -> Callable[[], None] | None:
         trim(0)
 
     return collect_and_trim
+
+
+def keep_freed_columns() -> None:
+    """Has the C library keep what is freed until it is trimmed."""
+    options = getattr(ctypes.CDLL(None), "mallopt", None)
+    if options is not None:
+        for option in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
+            options(*option)
 
 
 class FullCollection:
@@ -98,6 +112,7 @@ class MemoryTrimming:
         if self._trim is not None and self._measure() is not None:
             import pyarrow as pa
 
+            keep_freed_columns()
             pa.set_memory_pool(pa.system_memory_pool())
             gc.freeze()
             self._thread.start()

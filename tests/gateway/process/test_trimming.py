@@ -6,6 +6,8 @@ import gc
 import subprocess
 import sys
 
+import pytest
+
 from adalog.gateway.process.trimming import FullCollection, MemoryTrimming, heap_trimmer, resident
 
 MIB = 1 << 20
@@ -34,6 +36,37 @@ def test_what_is_free_is_returned() -> None:
     assert (process.resident(), process.trims) == (400 * MIB, 1)
     trimming.look()
     assert process.trims == 1, "nothing was added since"
+
+
+COLUMNS = """
+import resource
+import numpy as np
+from adalog.gateway.process.trimming import MemoryTrimming, heap_trimmer, resident
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        columns = [np.ones(1 << 20) for _ in range(6)]
+        del columns
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+trimming = MemoryTrimming(lambda: 0, heap_trimmer())
+trimming.start()
+trimming.stop()
+faults()
+kept, held = faults(), resident()
+heap_trimmer()()
+print(kept, held - resident())
+"""
+
+
+@pytest.mark.skipif(resident() is None or heap_trimmer() is None, reason="the system does not tell")
+def test_freed_columns_are_kept_until_they_are_returned() -> None:
+    """20 times six columns of 8 MiB are some 250,000 pages, if each column has new ones."""
+    process = subprocess.run([sys.executable, "-c", COLUMNS], capture_output=True, text=True, check=True)
+    faults, returned = map(int, process.stdout.split())
+    assert faults < 20_000
+    assert returned > 32 * MIB
 
 
 def test_what_was_in_use_is_returned_once_it_is_free() -> None:

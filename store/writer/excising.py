@@ -5,7 +5,7 @@ On the writer's thread, once the excision's own datoms were applied.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from adalog.store.values.arrays import Int64s
 from adalog.store.values.changes import Excision, Scope
 from adalog.store.values.excised.placeholders import new_seed, runs_of
 
-# Entities that are looked for in the log by their bytes. With more of them everything is read.
+# Entities and attributes that are looked for in the log by their bytes. With more of them everything is read.
 _FEW: Final = 16
 # Later than any transaction.
 _NEVER: Final = np.int64(1 << 60)
@@ -88,7 +88,7 @@ def once_forgetful(head: Head) -> frozenset[int]:
 def _excised(
     head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder], redaction: Redaction
 ) -> tuple[Excision, list[ReplacedEntry]]:
-    for entry in log.entries_of(_times(log, excision, remainders, everything=bool(redaction.forgetful))):
+    for entry in log.entries_of(_times(log, excision, remainders, redaction.forgetful)):
         redaction.look(entry, log.decoded(entry))
     excision, renamed = _renaming(head, excision, _unused(head, remainders, redaction))
     rewriting = Rewriting(excision, head.schema, head.codes, renamed, log.files_folder)
@@ -143,15 +143,18 @@ def _makers(head: Head) -> dict[int, Int64s]:
     return {tag: np.minimum.accumulate(own[::-1])[::-1] for tag, own in made.items()}
 
 
-def _times(log: Log, excision: Excision, remainders: Mapping[int, Remainder], *, everything: bool) -> Sequence[int]:
-    """The transactions of which something may go, in order."""
+def _times(
+    log: Log, excision: Excision, remainders: Mapping[int, Remainder], forgetful: Collection[int]
+) -> Sequence[int]:
+    """The transactions of which something may go, and those with forgetful attributes: in order."""
     named = [scope.entities for scope in excision.scopes if scope.attributes is None and scope.entities is not None]
     entities: Int64s = np.unique(np.concatenate(named)) if named else np.empty(0, np.int64)
-    if everything or len(entities) > _FEW:
+    ids = [*entities.tolist(), *forgetful]
+    if len(ids) > _FEW:
         return range(1, excision.t)
     found = {t for each in remainders.values() for t in each.times.tolist()}
     # Tempids of an entity that it was there for already, and slots of earlier excisions.
-    found.update(log.holding([pack(entity) for entity in entities.tolist()]))
+    found.update(log.holding([pack(id_) for id_ in ids]))
     return sorted(t for t in found if 0 < t < excision.t)
 
 

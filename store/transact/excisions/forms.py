@@ -7,6 +7,7 @@ An excision is a transaction of its own, made by an admin. Says what it takes; t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, Final
 
 import numpy as np
@@ -73,15 +74,17 @@ def _ended(scopes: Sequence[Scope]) -> list[Scope]:
 
 def _united(scopes: Sequence[Scope]) -> list[Scope]:
     """The same datoms by few scopes: each costs a look at the columns that it may have datoms of."""
-    alike: dict[tuple[bool, frozenset[int] | None, int, bool], list[Int64s]] = {}
+    alike: dict[tuple[Any, ...], list[Scope]] = {}
+    others = [each.name for each in fields(Scope) if each.name != "entities"]
     for scope in scopes:
-        entities = [] if scope.entities is None else [scope.entities]
-        key = (scope.entities is None, scope.attributes, scope.before, scope.with_refs)
-        alike.setdefault(key, []).extend(entities)
-    return [
-        Scope(None if of_all else distinct(np.sort(np.concatenate(entities))), attributes, before, with_refs)
-        for (of_all, attributes, before, with_refs), entities in alike.items()
-    ]
+        key = (scope.entities is None, *(getattr(scope, name) for name in others))
+        alike.setdefault(key, []).append(scope)
+    return [replace(own[0], entities=_all_entities(own)) for own in alike.values()]
+
+
+def _all_entities(scopes: Sequence[Scope]) -> Int64s | None:
+    found = [each.entities for each in scopes if each.entities is not None]
+    return distinct(np.sort(np.concatenate(found))) if found else None
 
 
 class _Reader:

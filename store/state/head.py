@@ -214,10 +214,12 @@ class Head(DatabaseState):
         """Takes away what an excision takes, while all is settled: nothing that is made from now on has it.
         Snapshots given out before keep what they have. remainders: its own, where they are known."""
         remainders = self.remainders(excision) if remainders is None else remainders
+        # Before anything is changed: files are read.
+        codes = self.codes.durable.renamed(excision.renamed, excision.seed)
         self.data = dict(self.data)
         for id_, left in remainders.items():
             self._put(id_, left.relation, Delta())
-        self.codes = Draft(self.codes.durable.renamed(excision.renamed, excision.seed))
+        self.codes = Draft(codes)
         describing = [left.entities for id_, left in remainders.items() if id_ in bootstrap.SCHEMA_ATTRIBUTES]
         if describing:
             self._read_schema(distinct(np.sort(np.concatenate(describing))).tolist())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -22,6 +22,7 @@ from adalog.datalog import tracing
 from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.store.checkpoint.replay import rebuilt
 from adalog.store.excision.pending import StaleStateError, pending
+from adalog.store.excision.remainder import Remainder
 from adalog.store.files.gc_pause import put_off
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError
@@ -32,7 +33,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Head
 from adalog.store.state.settings import Evaluation, QueriesOverran, TransactionSettings
 from adalog.store.transact.resolve import resolve, transaction_of
-from adalog.store.values.changes import Resolved, Scope
+from adalog.store.values.changes import Excision, Resolved, Scope
 from adalog.store.values.datom import TxReport
 from adalog.store.writer.excising import AloneError, planned
 from adalog.store.writer.exclusive import ExclusiveWriter
@@ -100,6 +101,8 @@ class Writer:
         self._may_be_behind = False
         # Of the hold that the writer is lent to.
         self._turn: AppendTurn | None = None
+        # A durable excision that has not taken anything yet, with its report, and what is left where that is known.
+        self._owed: tuple[Excision, TxReport, Mapping[int, Remainder] | None] | None = None
         # The state before the present group.
         self._mark = head.mark()
         self.is_stopped = False
@@ -289,11 +292,13 @@ class Writer:
             # Nothing of the group may stay.
             self._head.rolled_back(mark)
             raise
-        if group.excision is not None:
+        if group.excision is None:
+            self.show(group.reports)
+        else:
             self._head.settle()
-            self._head.excise(group.excision.excision, group.excision.remainders)
+            self._owed = group.excision.excision, group.reports[-1], group.excision.remainders
+            self._excise_owed()
             group.excision.remove_outdated()
-        self.show(group.reports)
         group.answer()
 
     @contextmanager
@@ -375,6 +380,7 @@ class Writer:
         head, reports = self._head, list[TxReport]()
         untold: list[TxReport] = []
         try:
+            self._excise_owed()
             for entry in entries:
                 logged = self._log.decoded(entry)
                 if entry.t <= head.t:
@@ -402,11 +408,11 @@ class Writer:
                     head.excise(excision)
                 head.replay(entry.t, entry.instant, logged)
                 reports.append(report_of(entry, logged, head.name_of))
-                untold.append(reports[-1])
-                if own is not None:
-                    head.excise(own)
-                    self.show(untold)
-                    untold = []
+                if own is None:
+                    untold.append(reports[-1])
+                else:
+                    self._owed = own, reports[-1], None
+                    self._excise_owed()
         except BaseException:
             self._log.go_back(head.t)
             raise
@@ -414,6 +420,14 @@ class Writer:
             if untold:
                 self.show(untold)
         return reports
+
+    def _excise_owed(self) -> None:
+        """Nobody sees the transaction of an excision before it has taken what it takes."""
+        if self._owed is not None:
+            excision, report, remainders = self._owed
+            self._head.excise(excision, remainders)
+            self._owed = None
+            self.show([report])
 
     def renewed(self) -> Snapshot:
         """The newest snapshot, after relations were folded: new reads use these. On its thread."""

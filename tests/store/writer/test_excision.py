@@ -22,12 +22,18 @@ from adalog.store.backup.check import check_data
 from adalog.store.backup.progress import BackupProgress
 from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
+from adalog.store.excision.redaction import Redaction
 from adalog.store.files.folder import FolderLayout
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.file_appends import FileAppends
+from adalog.store.log.payload import Logged
+from adalog.store.values.codes import Codes
 from tests.live.following import Reader, hub_over
 from tests.property.excised_model import shown, state
 
 SECRET = "SECRET"
+# Of more bytes than are found by chance.
+ADA_ID = 70_000_000
 SCHEMA = """[
   {:db/ident :name :db/valueType :db.type/string}
   {:db/ident :email :db/valueType :db.type/string :db/unique :db.unique/identity}
@@ -346,3 +352,91 @@ def test_the_entities_of_many_forms_are_one_scope(tmp_path: Path) -> None:
         assert (excision.t, len(excision.scopes)) == (t, 2)
         assert {row[0] for row in shown(database.snapshot())} == set(range(91, 101))
         assert {row[0] for row in shown(database.snapshot()) if row[1] == ":name"} == set(range(96, 101))
+
+
+def test_of_attributes_without_history_only_their_own_entries_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Database.open(str(tmp_path)) as database:
+        database.transact(SCHEMA)
+        database.transact(f'[{{:db/id {ADA_ID} :name "Ada SECRET" :note "first SECRET"}}]')
+        for number in range(20):
+            database.transact(f'[{{:db/id {ADA_ID + 1000 + number} :name "Person {number}"}}]')
+        database.transact(f'[[:db/add {ADA_ID} :note "second SECRET"]]')
+        database.transact(f'[[:db/add {ADA_ID + 1000} :note "first SECRET"]]')
+        database.transact(f'[[:db/add {ADA_ID + 1000} :note "another"]]')
+        database.compact()
+        looked: list[int] = []
+        look = Redaction.look
+
+        def looks(own: Redaction, entry: LogEntry, logged: Logged) -> None:
+            looked.append(entry.t)
+            look(own, entry, logged)
+
+        monkeypatch.setattr(Redaction, "look", looks)
+        t = database.transact(f"[{{:db/excise {ADA_ID}}}]").t
+        assert looked == [1, 2, t - 3, t - 2, t - 1]
+        # Another entry has it, of which memory knows nothing.
+        assert b"first SECRET" in payloads(tmp_path)
+        assert b"second SECRET" not in payloads(tmp_path)
+        expected = state(database)
+    (tmp_path / "checkpoint.json").unlink()
+    with Database.open(str(tmp_path)) as database:
+        assert state(database) == expected
+
+
+def lagging(folder: Path) -> Database:
+    """A process on the log that reads it when it is asked to, and not before."""
+    database = Database.open(str(folder), shared=True)
+    assert database._following is not None
+    database._following.close()
+    return database
+
+
+def test_a_process_that_is_behind_needs_no_file_that_another_has_removed_since(tmp_path: Path) -> None:
+    with filled(tmp_path):
+        pass
+    with Database.open(str(tmp_path), shared=True) as first, lagging(tmp_path) as second:
+        first.compact()
+        second.compactor.follow()
+        with second.compactor.paused():
+            first.transact(EXCISE)
+            first.compactor._clean()
+            assert not holding(tmp_path)
+            second.writer.look().result()
+        assert second.writer.doubt is None
+        assert state(second) == state(first)
+        assert second.transact('[{:name "Later"}]').t == first.snapshot().t + 1
+
+
+class NewestReader(Reader):
+    """One that compares the newest moment alone: an excision changes those before it."""
+
+    def may_check(self) -> bool:
+        return self.t == self.database.snapshot().t
+
+
+def test_an_excision_that_cannot_be_applied_yet_is_not_seen_and_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled(tmp_path):
+        pass
+    with Database.open(str(tmp_path), shared=True) as first, lagging(tmp_path) as second, hub_over(second) as hub:
+        reader = NewestReader(second, hub.pool, NAMES)
+        t = second.snapshot().t
+        reader.until(t)
+        first.transact(EXCISE)
+        first.transact('[{:name "Later"}]')
+
+        def fails(*_: Any) -> None:
+            raise AdalogError(Code.BACKEND_UNAVAILABLE, "as many files are open as may be")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Codes, "renamed", fails)
+            second.writer.look().result()
+            assert second.snapshot().t == t
+        second.writer.look().result()
+        assert state(second) == state(first)
+        reader.until(t + 2)
+        assert SECRET not in str(reader.rows)
+        reader.close()

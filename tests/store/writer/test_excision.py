@@ -65,6 +65,13 @@ def holding(folder: Path) -> list[str]:
     )
 
 
+def clean(database: Database, folder: Path) -> None:
+    """Leaves nothing on disk of what was excised."""
+    while holding(folder):
+        # Some attempts find the log being read.
+        database.compactor._clean()
+
+
 def payloads(folder: Path) -> bytes:
     log = sqlite3.connect(folder / "log.sqlite")
     found = b"".join(payload for (payload,) in log.execute("SELECT payload FROM transactions"))
@@ -215,7 +222,8 @@ def test_a_fold_that_was_begun_before_is_given_up(tmp_path: Path) -> None:
         moment = database._moment()
         database.transact(EXCISE)
         expected = state(database)
-        database.compactor._fold(moment)
+        with database.compactor.paused():
+            database.compactor._fold(moment)
         assert state(database) == expected
         database.compact()
         assert state(database) == expected
@@ -330,8 +338,7 @@ def test_a_check_during_one_finds_no_damage(tmp_path: Path, stage: str) -> None:
 
         def excise() -> None:
             database.transact(EXCISE)
-            database.compactor._clean()
-            assert not holding(tmp_path)
+            clean(database, tmp_path)
 
         assert check_data(str(tmp_path), deep=True, watching=_AtStage(stage, excise)).findings == []
         (file, *_) = sorted(path for path in (tmp_path / "segments").glob("attribute*"))
@@ -401,8 +408,7 @@ def test_a_process_that_is_behind_needs_no_file_that_another_has_removed_since(t
         second.compactor.follow()
         with second.compactor.paused():
             first.transact(EXCISE)
-            first.compactor._clean()
-            assert not holding(tmp_path)
+            clean(first, tmp_path)
             second.writer.look().result()
         assert second.writer.doubt is None
         assert state(second) == state(first)

@@ -22,10 +22,12 @@ from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 
 # Datoms that one step takes, more or less.
 STEP: Final = 200_000
-# A background run begins when this share of all datoms may go, or when the last one was so long ago.
+# A background run writes segments and SQLite's log anew, so it begins when this share of all datoms may go, or less
+# so many seconds after the last one.
 _SHARE: Final = 0.1
 _LEAST: Final = 10_000
-_SECONDS: Final = 86_400
+_DAILY: Final = (86_400, 0.01)
+_WEEK_SECONDS: Final = 7 * 86_400
 _EXCISE: Final = Keyword("db/excise")
 _ENDED: Final = Keyword("db.excise/endedBeforeT")
 
@@ -56,7 +58,12 @@ class EndedHistory:
     def is_enough(self, seconds: float) -> bool:
         """Whether it is worth a run. seconds: since the last one."""
         gone, every = self.datoms
-        return gone > 0 and (seconds >= _SECONDS or gone >= max(_SHARE * every, _LEAST))
+        a_day, share = _DAILY
+        return (
+            gone >= max(_SHARE * every, _LEAST)
+            or (seconds >= a_day and gone >= share * every)
+            or (seconds >= _WEEK_SECONDS and gone > 0)
+        )
 
     def step(self, most: int = STEP) -> list[EdnMap]:
         """The forms of an excision that takes the oldest of it."""

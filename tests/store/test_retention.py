@@ -182,6 +182,7 @@ def test_a_checkpoint_that_is_older_than_what_is_left_of_the_log_is_not_used(tmp
         (path.unlink if path.is_file() else lambda path=path: shutil.rmtree(path))()
     shutil.copytree(old / "segments", data / "segments")
     shutil.copy(old / "checkpoint.json", data)
+    assert check_data(str(data), deep=True).findings == []
     with Database.open(str(data)) as database:
         assert "folded away since the checkpoint was made" in caplog.text
         assert state(database) == expected

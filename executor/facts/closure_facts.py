@@ -14,7 +14,7 @@ import numpy as np
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.facts.facts import RowTable, Take, resized
 from adalog.executor.facts.maintained import DerivationClock, MaintainedFacts, Marks
-from adalog.executor.join.batch import Column, Mask
+from adalog.executor.join.batch import Column
 from adalog.executor.kernels import walk_kernels
 from adalog.executor.kernels.range_kernels import Ints
 from adalog.executor.kernels.seed import SEED
@@ -28,6 +28,9 @@ _STEPS: Final = 1 << 22
 _PAIRS: Final = 4096
 # For facts that others lead to, at first.
 _ROOM: Final = 64
+
+Pairs = tuple[Column, Column]
+"""Starts and ends of edges."""
 
 
 class Edges(RowTable):
@@ -116,28 +119,37 @@ class ClosureFacts(MaintainedFacts):
 
     # Along the edges
 
-    def met(self, starts: Column, ends: Column, *, held: bool) -> list[Column]:
-        """The columns of what follows along some edges from facts that hold: of facts that do, or that do not."""
+    def met(self, starts: Column, ends: Column) -> list[Column]:
+        """The columns of the facts that follow along some edges from facts that hold, and do not hold yet."""
         self._link()
         facts = self.rows, self._marks, self.table, self._fixed
-        return list(walk_kernels.met(*facts, self._heads, self._chain, starts, ends, held, SEED))
+        return list(walk_kernels.met(*facts, self._heads, self._chain, starts, ends, False, SEED))
 
-    def lose(self, rows: Column, edges: Edges, most: int) -> tuple[Column, bool]:
-        """Takes away what of some rows follows from nothing earlier, and what followed from that in turn: (the rows
-        that went, whether there are more than may go)."""
-        if not len(rows):
-            return rows, False
-        gone: Column
-        gone, too_many = walk_kernels.lose(self._facts, edges.ahead, edges.back, edges.overlay, rows, most, SEED)
-        self.size -= len(gone)
-        self._touch(gone)
-        return gone, bool(too_many)
-
-    def again(self, gone: Column, edges: Edges) -> None:
-        """Has those of some rows hold again that follow from what holds."""
+    def change(self, edges: Edges, went: Pairs, came: Pairs, closed: Column, most: int) -> bool:
+        """Puts edges into the graph and out of it, and takes away what edges that went and facts without an exit
+        derived: all that follows from nothing earlier, and in turn what followed from that. What of it follows from
+        facts of any time holds again. False where more than so many facts would go: then they are to be derived
+        afresh."""
+        self._link()
+        edges.reserve(len(went[0]) + len(came[0]))
+        gone, again, edges.count, too_many = walk_kernels.change(
+            self._facts,
+            self._heads,
+            self._chain,
+            edges.ahead,
+            edges.back,
+            edges.overlay,
+            went,
+            came,
+            closed,
+            most,
+            SEED,
+        )
         if len(gone):
-            supported: Mask = walk_kernels.supported(self._facts, edges.back, edges.overlay, gone, SEED)
-            self.hold(gone[supported])
+            self.size -= len(gone)
+            self._touch(gone)
+            self.hold(again)
+        return not too_many
 
     def gain(self, edges: Edges, cancel: Cancel) -> None:
         """Follows the recent rows along the edges, and what they lead to."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.extenders.patterns import Patterns
-from adalog.executor.facts.closure_facts import ClosureFacts, Edges
+from adalog.executor.facts.closure_facts import ClosureFacts, Edges, Pairs
 from adalog.executor.facts.maintained import MaintainedFacts, joined
 from adalog.executor.follow.rule_joins import ChangedAtoms, Step
 from adalog.executor.follow.stratum import MaintainedStratum, TooManyError
@@ -60,26 +60,18 @@ class ClosureStratum(MaintainedStratum):
         facts, edges = self.facts, self.edges
         assert edges is not None
         assert self._left is not None
-        queue = [self._closed(step, changed)]
+        closed = self._closed(step, changed)
         went, came = self._pairs(self.went, changed), self._pairs(self.came, changed)
-        if len(went[0]):
-            met = facts.met(*went, held=True)
-            if len(met[0]):
-                queue.append(facts.find(met))
-            edges.put(*went, 0)
-        if len(came[0]):
-            edges.put(*came, 1)
-        gone, too_many = facts.lose(joined(queue), edges, int(self._left))
-        if too_many:
+        differs = len(closed) or len(went[0]) or len(came[0])
+        if differs and not facts.change(edges, went, came, closed, int(self._left)):
             raise TooManyError
-        facts.again(gone, edges)
         for rule in self.exits:
             for start in rule.entering:
                 batch = changed.rows(start)
                 if batch.size:
                     facts.exits(self._joined(start, batch, step))
         if len(came[0]):
-            facts.add(facts.met(*came, held=False))
+            facts.add(facts.met(*came))
         self._complete(step)
         if edges.is_stale or self._relation_of(step) is not self._relation:
             # Tries that were folded since would keep their files alive.
@@ -119,7 +111,7 @@ class ClosureStratum(MaintainedStratum):
             assert self.edges is not None
             self.facts.gain(self.edges, step.run.cancel)
 
-    def _pairs(self, start: DeltaJoin | None, changed: ChangedAtoms) -> tuple[Column, Column]:
+    def _pairs(self, start: DeltaJoin | None, changed: ChangedAtoms) -> Pairs:
         if start is None:
             return EMPTY.values, EMPTY.values
         columns = changed.rows(start).columns

@@ -137,8 +137,7 @@ def _load_kept(few: Ints, dense: Index) -> None:
     walk_kernels.put(*overlay, few, few, 0, SEED)
     walk_kernels.link(table, few, chain, 0, 0, SEED)
     walk_kernels.met(rows, marks, table, 0, table, chain, none, none, True, SEED)
-    walk_kernels.supported(facts, side, overlay, none, SEED)
-    walk_kernels.lose(facts, side, side, overlay, none, 0, SEED)
+    walk_kernels.change(facts, table, chain, side, side, overlay, (none, none), (none, none), none, 0, SEED)
     walk_kernels.gain(facts, table, chain, side, overlay, none, 0, 0, 0, 0, 1, SEED)
 
 

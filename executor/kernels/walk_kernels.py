@@ -184,7 +184,7 @@ def _supported(facts: Any, back: Any, overlay: Any, row: Any, before: Any, seed:
 
 
 @kernel
-def supported(facts: Any, back: Any, overlay: Any, which: Ints, seed: Any) -> Any:
+def _which_supported(facts: Any, back: Any, overlay: Any, which: Ints, seed: Any) -> Any:
     """bool[n]: which of some facts follow from one that holds."""
     found = np.zeros(which.size, np.bool_)
     for i in range(which.size):
@@ -193,7 +193,7 @@ def supported(facts: Any, back: Any, overlay: Any, which: Ints, seed: Any) -> An
 
 
 @kernel
-def lose(facts: Any, ahead: Any, back: Any, overlay: Any, queue: Ints, most: int, seed: Any) -> tuple[Ints, int]:
+def _lose(facts: Any, ahead: Any, back: Any, overlay: Any, queue: Ints, most: int, seed: Any) -> tuple[Ints, int]:
     """Takes away those of the facts in `queue` that follow from none derived earlier, and so on with those that
     followed from them. (the facts that went, whether there would be more than `most` of them)."""
     rows, times, marks, table, fixed = facts
@@ -250,6 +250,41 @@ def lose(facts: Any, ahead: Any, back: Any, overlay: Any, queue: Ints, most: int
                 queue[tail] = fact
                 tail += 1
     return gone[:n], 0
+
+
+@kernel
+def change(
+    facts: Any,
+    heads_of: Ints,
+    chain_of: Ints,
+    ahead: Any,
+    back: Any,
+    overlay: Any,
+    went: Any,
+    came: Any,
+    closed: Ints,
+    most: int,
+    seed: Any,
+) -> Any:
+    """Has edges come and go, and takes away the facts that no earlier ones derive any more.
+
+    went, came: (starts, ends) of edges, for which the overlay has room. closed: facts that lost their exit. (the
+    facts that went, those of them that facts of any time derive, the overlay's new count, whether there would be
+    more than `most` of the first). What edges that came derive besides is for `met`.
+    """
+    rows, _times, marks, table, fixed = facts
+    pairs, holds, known, heads, chains, count = overlay
+    followed = met(rows, marks, table, fixed, heads_of, chain_of, went[0], went[1], True, seed)
+    queue = np.empty(closed.size + followed.shape[1], np.int64)
+    queue[: closed.size] = closed
+    for i in range(followed.shape[1]):
+        queue[closed.size + i] = _found(table, rows, followed[0, i], followed[1, i], seed)
+    now = put(pairs, holds, known, heads, chains, count, went[0], went[1], 0, seed)
+    now = put(pairs, holds, known, heads, chains, now, came[0], came[1], 1, seed)
+    after = (pairs, holds, known, heads, chains, now)
+    gone, too_many = _lose(facts, ahead, back, after, queue, most, seed)
+    derived = _which_supported(facts, back, after, gone, seed)
+    return gone, gone[derived], now, too_many
 
 
 @kernel

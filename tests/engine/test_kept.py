@@ -149,7 +149,7 @@ def test_edges_that_differ_from_a_trie() -> None:
     exits: set[Row] = set()
     for _ in range(60):
         facts.settle()
-        lost: list[np.ndarray] = []
+        closed = np.empty(0, np.int64)
         if rng.random() < 0.5:
             fresh = [(rng.randrange(3), rng.randrange(40))]
             exits |= set(fresh)
@@ -157,23 +157,23 @@ def test_edges_that_differ_from_a_trie() -> None:
         if exits and rng.random() < 0.3:
             gone = rng.choice(sorted(exits))
             exits -= {gone}
-            lost.append(facts.leave_by(columns_of([gone], 2)))
-            facts.close(lost[-1])
+            closed = facts.leave_by(columns_of([gone], 2))
+            facts.close(closed)
         came = [(rng.randrange(40), rng.randrange(40)) for _ in range(rng.choice((0, 1, 4)))]
         came = sorted(set(came) - pairs)
         went = rng.sample(sorted(pairs), min(len(pairs), rng.choice((0, 1, 6))))
-        lost.append(facts.find(facts.met(*columns_of(went, 2), held=True)))
-        edges.put(*columns_of(went, 2), 0)
-        edges.put(*columns_of(came, 2), 1)
         pairs = (pairs | set(came)) - set(went)
-        missing, too_many = facts.lose(np.concatenate(lost), edges, 10_000)
-        assert not too_many
-        facts.again(missing, edges)
-        facts.add(facts.met(*columns_of(came, 2), held=False))
+        assert facts.change(edges, pairs_of(went), pairs_of(came), closed, 10_000)
+        facts.add(facts.met(*pairs_of(came)))
         facts.turn()
         facts.gain(edges, Cancel())
         assert rows_of(facts.parts(Version.NEW)[0].columns) == reached(exits, pairs)
     assert edges.nbytes() > 0
+
+
+def pairs_of(rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
+    first, second = columns_of(rows, 2)
+    return first, second
 
 
 def reached(exits: set[Row], pairs: set[Row]) -> set[Row]:

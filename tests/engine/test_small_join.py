@@ -206,7 +206,7 @@ def a_case(draw: Draw) -> tuple[Conjunction, list[Level], Batch, bool]:
     return body, levels_of(draw, names, weighted=weighted), batch, weighted
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(800))
 @given(data=st.data())
 def test_the_kernel_gives_the_rows_of_the_columnar_join(data: st.DataObject) -> None:
     body, levels, batch, weighted = a_case(data.draw)

@@ -7,6 +7,7 @@ built-in refuses, or Arrow means differently, is left to the built-in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.expressions.text_search import TextSearch, pattern_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.kernels import group_kernels
-from adalog.executor.kernels.text_kernels import UNKNOWN
+from adalog.executor.kernels.text_kernels import UNKNOWN, Bytes
 from adalog.store.values.codes import Scratch
 from adalog.store.values.dictionary import KeyColumn
 from adalog.store.values.layout import FALSE, NIL, PAYLOAD_MASK, TAG_STRING, TRUE, code_of, one_tag, tag_of
@@ -30,6 +31,8 @@ _AT_ONCE: Final = 1 << 14
 _WORTH: Final = 16
 # Rows in no order that it is worth to sort.
 _MANY: Final = 1 << 10
+# More rows than a chunk of the join has: while they are searched, its other threads have nothing to do.
+_SHARED: Final = 1 << 20
 _FIRST: Final = code_of(TAG_STRING, 0)
 
 Arrows = Callable[[Any, str], Any]
@@ -195,10 +198,8 @@ class _KnownTests:
             if self.searched(np.flatnonzero(wanted) + _FIRST, search, run) is None:
                 return None
         found = np.full(len(codes), UNKNOWN, np.uint8)
-        for texts in run.values.text_columns() if len(self._known) else ():
-            known = self._known[texts.start : texts.stop]
-            if not search.search(texts, codes, _FIRST, known, found, run.cancel.check):
-                return None
+        if len(self._known) and not self._search_blocks(codes, search, run, found):
+            return None
         left = np.flatnonzero(found == UNKNOWN)
         if len(left):
             # Strings that are in no block yet, or that the query made, and all where it is not worth to know them.
@@ -210,6 +211,32 @@ class _KnownTests:
                 return None
             found[left] = rest
         return found.view(np.bool_)
+
+    def _search_blocks(self, codes: Column, search: TextSearch, run: QueryRun, found: Bytes) -> bool:
+        """Searches the texts that are in a block; False where one is too long. Many rows are shared out among the
+        threads of the run, which all know what each of them finds."""
+        blocks = run.values.text_columns()
+
+        def search_from(start: int) -> bool:
+            rows = slice(start, start + step)
+            return all(
+                search.search(
+                    texts,
+                    codes[rows],
+                    _FIRST,
+                    self._known[texts.start : texts.stop],
+                    found[rows],
+                    run.cancel.check,
+                )
+                for texts in blocks
+            )
+
+        step = len(codes)
+        if run.threads == 1 or step < _SHARED:
+            return search_from(0)
+        step = -(-step // run.threads)
+        with ThreadPoolExecutor(run.threads, "texts") as threads:
+            return all(list(threads.map(search_from, range(0, len(codes), step))))
 
     def tested(self, codes: Column, test: Test, run: QueryRun) -> Mask | None:
         """The same by another test, each text once."""

@@ -168,7 +168,7 @@ class Blocks(Running):
                 blocks, young = own.parts()
                 if young:
                     own.adopt((*blocks, Block.build(len(own) - len(young), young, own.secret)))
-        self.run = QueryRun(Scratch(codes), Cancel())
+        self.run = QueryRun(Scratch(codes), Cancel(), threads=2)
 
 
 def agree(made: Running, values: list[str], text: str) -> None:
@@ -190,6 +190,7 @@ def test_texts_are_searched_together(alphabet: str, at_once: int, monkeypatch: p
     """The parts of random texts, those across two texts included, wherever the texts are kept."""
     monkeypatch.setattr(text_search, "_AT_ONCE", at_once)
     monkeypatch.setattr(text_columns, "_MANY", 10)
+    monkeypatch.setattr(text_columns, "_SHARED", 5)
     rng = Random(29)
     for number in range(20):
         longest = rng.choice((3, 7, 100))

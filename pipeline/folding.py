@@ -11,7 +11,7 @@ from uuid import uuid4
 from adalog.cluster.session import Session
 from adalog.cluster.shipping import ShippedSnapshot, shipped_in
 from adalog.cluster.tasks import SparkTasks, TaskRunner
-from adalog.store.checkpoint.compactor import Elsewhere, FoldJob
+from adalog.store.checkpoint.attribute_fold import Elsewhere, FoldJob
 from adalog.store.files.segment import Segment
 from adalog.store.tries import fold_pieces
 from adalog.store.tries.fold_pieces import FoldTarget, Pair

@@ -12,29 +12,25 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Final
 
 from adalog.datalog.errors import AdalogError
-from adalog.store.checkpoint.adoption import unfinished
+from adalog.store.checkpoint.attribute_fold import Elsewhere, folded, is_unsaved
 from adalog.store.checkpoint.checkpoint import Checkpoint, MappedCheckpoint, Trust, mapped
 from adalog.store.checkpoint.coordination import FoldCoordinator
-from adalog.store.checkpoint.fold_memory import FOLD_BYTES, PAIR_BYTES, pairs_in
+from adalog.store.checkpoint.fold_memory import FOLD_BYTES
+from adalog.store.checkpoint.named_files import NamedFiles
 from adalog.store.checkpoint.rechecks import UnreadFiles
 from adalog.store.files.folder import Folder
-from adalog.store.files.leases import remove_unheld
-from adalog.store.files.segment import Segment, synced
+from adalog.store.files.segment import Segment
 from adalog.store.files.verified import VerifiedFiles
 from adalog.store.log.log import Log
-from adalog.store.snapshot.manifest import Manifest
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.head import Counters
-from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.columns import Columns
-from adalog.store.tries.fold_pieces import FoldTarget
 from adalog.store.tries.relation import Relation, parts_in_files
-from adalog.store.tries.relation_files import load_base, save_blocks, save_deltas, save_relation
+from adalog.store.tries.relation_files import save_blocks, save_deltas, save_relation
 from adalog.store.values.bootstrap import BARRING
 from adalog.store.values.dictionary import Block
 
@@ -52,23 +48,6 @@ _GROWN: Final = 0.5
 _LOOK_AGAIN_SECONDS: Final = 1.0
 # So many times as much may be young where another process is to fold it.
 _PATIENCE: Final = 8
-
-
-@dataclass(frozen=True, eq=False)
-class FoldJob:
-    """An attribute to be folded elsewhere. relation, events: what there is of it; manifest: the same for other
-    processes. fold: where to, and up to which transaction. size: so many pairs fit into one process."""
-
-    relation: Relation
-    events: Columns
-    manifest: Manifest
-    fold: FoldTarget
-    size: int
-
-
-Elsewhere = Callable[[FoldJob], Segment]
-"""Folds an attribute in other processes, into a base in the job's folder. Raises BACKEND_UNAVAILABLE where there
-are none."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +93,8 @@ class Compactor:
         self._closed = False
         self._turn = threading.Lock()
         self._enough = _ENOUGH
-        self._named = named
+        self._files = NamedFiles(named)
         self._unread = unread
-        # Files that are not named, but were held when they were looked at.
-        self._left: list[str] = []
-        # Those of them that were named once, with the ones that are.
-        self._once_named = set(named or ())
         self._forget: Callable[[], bool] | None = None
         # Excisions that were heard of, and how many of them have left nothing on disk.
         self._excisions = self._cleaned = 0
@@ -137,7 +112,8 @@ class Compactor:
     def begin_files(self, folder: Folder) -> None:
         """Folds into files of a new folder from now on; until now into memory."""
         with self._turn:
-            self._folder, self._named = folder, ()
+            self._folder = folder
+            self._files.name(())
 
     def wrote(self, datoms: int) -> None:
         """Count what was written; enough of it starts a fold."""
@@ -171,7 +147,7 @@ class Compactor:
     def begin_clean(self) -> None:
         """The same at once, as of another process before, while no other has the folder: whatever the checkpoint
         does not name is of no use."""
-        self._once_named.update(self._left)
+        self._files.outlive_none()
         self.clean()
         self._clean()
 
@@ -204,7 +180,7 @@ class Compactor:
 
     def _run(self) -> None:
         while True:
-            looks_again = self._left or self._folding.has_others or self._is_unclean
+            looks_again = self._files.has_held or self._folding.has_others or self._is_unclean
             wanted = self._wanted.wait(_LOOK_AGAIN_SECONDS if looks_again else None)
             self._wanted.clear()
             if self._closed:
@@ -238,7 +214,7 @@ class Compactor:
     @property
     def named(self) -> Collection[str] | None:
         """The files that the folder's checkpoint names; None where that is not known."""
-        return self._named
+        return self._files.named
 
     def follow(self) -> None:
         """Take over a checkpoint that another process has made since, if one has."""
@@ -252,7 +228,7 @@ class Compactor:
                     data = self._moment().snapshot.data().values()
                     known = parts_in_files(each.relation for each in data)
                     self._take_over(mapped(checkpoint, self._trusts(), known))
-                    self._name(checkpoint.files())
+                    self._files.name(checkpoint.files())
             except (OSError, AdalogError) as error:
                 _LOGGER.warning("another process's checkpoint cannot be used: %s", str(error))
             except Exception:
@@ -279,20 +255,13 @@ class Compactor:
 
     def _sweep(self, *, forced: bool = False) -> bool:
         """forced: also files that are held, if a checkpoint has named them: readers keep what they have mapped."""
-        if self._folder is None or self._named is None or not self._folding.may_remove():
+        if self._folder is None or self.named is None or not self._folding.may_remove():
             return False
         try:
-            before = sum(1 for _ in self._folder.segments.iterdir())
-            self._left = remove_unheld(self._folder.segments, self._named)
-            self._once_named.intersection_update((*self._left, *self._named))
-            if forced:
-                for name in self._once_named.difference(self._named):
-                    (self._folder.segments / name).unlink(missing_ok=True)
-                self._left = [name for name in self._left if name not in self._once_named]
+            return self._files.sweep(self._folder.segments, forced=forced)
         except OSError as error:
             _LOGGER.warning("unused files could not be removed: %s", error)
             return False
-        return before > len(self._left) + len(self._named)
 
     def _begin_fold(self) -> Folder | None:
         """The folder that this process may write to. Raises OSError."""
@@ -301,12 +270,8 @@ class Compactor:
         if self._folding.has_others:
             # Another process may have folded until now.
             checkpoint = Checkpoint.load(self._folder)
-            self._name(() if checkpoint is None else checkpoint.files())
+            self._files.name(() if checkpoint is None else checkpoint.files())
         return self._folder
-
-    def _name(self, files: Collection[str]) -> None:
-        self._named = files
-        self._once_named.update(files)
 
     def close(self) -> None:
         """Finish, with a last checkpoint where opening again would otherwise take long."""
@@ -326,10 +291,10 @@ class Compactor:
         waits = folder is None and self._folder is not None
         patience = _PATIENCE if waits else 1
         relations = {
-            id_: (each.relation, self._folded(snapshot, id_, each, folder))
+            id_: (each.relation, folded(snapshot, id_, each, folder, self._elsewhere, self.fold_bytes))
             for id_, each in data.items()
             if each.delta.length_at(t) >= patience * min(max(_SHARE * each.relation.count, _LEAST), _MOST)
-            or (folder is not None and _is_unsaved(each.relation))
+            or (folder is not None and is_unsaved(each.relation))
         }
         if waits and not relations:
             return
@@ -349,37 +314,6 @@ class Compactor:
             blocks = save_blocks(folder.segments, t, blocks)
             self._save(folder, moment, relations, blocks)
         self._adopt(FoldResult(relations, blocks, snapshot.origin.excised))
-
-    def _folded(self, snapshot: Snapshot, attribute: int, data: AttributeData, folder: Folder | None) -> Relation:
-        declared = snapshot.attribute(attribute)
-        events = data.delta.events(0, data.delta.length_at(snapshot.t))
-        keep_history = declared is None or not declared.kind.no_history
-        if (
-            folder is not None
-            and self._elsewhere is not None
-            and not _is_unsaved(data.relation)
-            and data.relation.fold_size(len(events)) * PAIR_BYTES > self.fold_bytes
-        ):
-            manifest = snapshot.manifest().only({attribute})
-            try:
-                with unfinished(folder) as path:
-                    fold = FoldTarget(str(path.resolve()), attribute, snapshot.t, keep_history)
-                    made = self._elsewhere(
-                        FoldJob(data.relation, events, manifest, fold, pairs_in(self.fold_bytes))
-                    )
-                    # Mapped first, and so held before a sweep can take it for garbage.
-                    base = load_base(made, trusted=True)
-                    kept = folder.segments / made.file
-                    Path(made.path).rename(kept)
-                    synced(folder.segments)
-                folded = Relation(replace(base, segment=Segment(str(kept), made.checksum)))
-                folded.prepare()
-                return folded
-            except AdalogError as error:
-                _LOGGER.info("an attribute is folded here, not on Spark: %s", error.message)
-        folded = data.relation.folded(events, snapshot.t, keep_history=keep_history)
-        folded.prepare()
-        return folded
 
     def _save(
         self,
@@ -410,11 +344,11 @@ class Compactor:
         except OSError:
             if not _is_sure_to_be_another(folder, checkpoint):
                 # The disk may have this one or the one before.
-                self._named = None if self._named is None else {*self._named, *checkpoint.files()}
+                self._files.name_also(checkpoint.files())
             raise
         VerifiedFiles(folder.verified).save(checkpoint.segments(), read=False)
         self._folding.saved(checkpoint)
-        self._name(checkpoint.files())
+        self._files.name(checkpoint.files())
         self._enough = max(_ENOUGH, int(_GROWN * sum(map(len, young.values()))))
 
 
@@ -429,8 +363,3 @@ def _is_sure_to_be_another(folder: Folder, checkpoint: Checkpoint) -> bool:
 
 def _segments(blocks: Iterable[Block]) -> set[Segment]:
     return {block.segment for block in blocks if block.segment is not None}
-
-
-def _is_unsaved(relation: Relation) -> bool:
-    """Whether some of it was made by a bulk load and is in no file yet."""
-    return any(part.t > 0 and part.segment is None for part in relation.parts)

@@ -16,7 +16,7 @@ from adalog.executor.spark.engine import SparkEngine
 from adalog.pipeline.folding import fold, folding_on
 from adalog.store.backup.integrity import relation_faults
 from adalog.store.checkpoint import compactor
-from adalog.store.checkpoint.compactor import FoldJob
+from adalog.store.checkpoint.attribute_fold import FoldJob
 from adalog.store.checkpoint.fold_memory import PAIR_BYTES
 from adalog.store.database import Database
 from adalog.store.files.segment import Segment

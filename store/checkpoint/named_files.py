@@ -1,0 +1,54 @@
+"""The segment files of a folder: those that its checkpoint names, and the removal of the others.
+
+For the compactor, which knows when files may be removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from adalog.store.files.leases import remove_unheld
+
+
+class NamedFiles:
+    """named: the files that the folder's checkpoint names; None where that is not known."""
+
+    def __init__(self, named: Collection[str] | None) -> None:
+        self.named = named
+        # Files that are not named, but were held when they were looked at.
+        self._held: list[str] = []
+        # Those of them that were named once, with the ones that are.
+        self._once_named = set(named or ())
+
+    @property
+    def has_held(self) -> bool:
+        """Whether some are only there since readers hold them."""
+        return bool(self._held)
+
+    def name(self, files: Collection[str]) -> None:
+        """A checkpoint names these, and no others."""
+        self.named = files
+        self._once_named.update(files)
+
+    def name_also(self, files: Collection[str]) -> None:
+        """The folder's checkpoint is the one before, or one that names these."""
+        self.named = None if self.named is None else {*self.named, *files}
+
+    def outlive_none(self) -> None:
+        """What is held and not named was named once: no reader keeps it from a sweep that is forced."""
+        self._once_named.update(self._held)
+
+    def sweep(self, folder: Path, *, forced: bool) -> bool:
+        """Removes what is not named and not held; forced: also what is held, if it was named once, as readers keep
+        what they have mapped. Returns whether there was any. Raises OSError."""
+        if self.named is None:
+            return False
+        before = sum(1 for _ in folder.iterdir())
+        self._held = remove_unheld(folder, self.named)
+        self._once_named.intersection_update((*self._held, *self.named))
+        if forced:
+            for name in self._once_named.difference(self.named):
+                (folder / name).unlink(missing_ok=True)
+            self._held = [name for name in self._held if name not in self._once_named]
+        return before > len(self._held) + len(self.named)

@@ -117,7 +117,10 @@ class QueryEngine:
         if question.request.unpulled:
             return self.rows(question, cancel)
         with self.memory.lent(cancel):
-            started, plain = time.perf_counter(), self._plainly(question, cancel) if question.is_plain else None
+            started, plain = (
+                time.perf_counter(),
+                self._plainly(question, cancel) if question.plain is not None else None,
+            )
             if plain is None:
                 return self._answered(question, cancel)[0]
             self._pull_into(plain, question, None, started, cancel)
@@ -126,7 +129,7 @@ class QueryEngine:
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The answer without its pulls."""
         with self.memory.lent(cancel):
-            plain = self._plainly(question, cancel) if question.is_plain else None
+            plain = self._plainly(question, cancel) if question.plain is not None else None
             return self._joined(question, cancel)[0] if plain is None else plain
 
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
@@ -388,10 +391,10 @@ class QueryEngine:
             result, ran = self._shaped(question, ran, cancel)
         except AdalogError as error:
             if slow is not None:
-                slow.failed(self._explained, question, cancel, time.perf_counter() - started, error)
+                slow.failed(self.explained, question, cancel, time.perf_counter() - started, error)
             raise
         if slow is not None:
-            slow.ran(self._explained, question, cancel, time.perf_counter() - started, len(result))
+            slow.ran(self.explained, question, cancel, time.perf_counter() - started, len(result))
         return result, ran
 
     def _plainly(self, question: Question, cancel: Cancel) -> Result | None:
@@ -415,14 +418,15 @@ class QueryEngine:
             result = known.result(question, rows, run, started)
         except AdalogError as error:
             if slow is not None:
-                slow.failed(self._explained, question, cancel, time.perf_counter() - started, error)
+                slow.failed(self.explained, question, cancel, time.perf_counter() - started, error)
             raise
         self._learn(Place.LOCAL, work, time.perf_counter() - started)
         if slow is not None:
-            slow.ran(self._explained, question, cancel, time.perf_counter() - started, len(result))
+            slow.ran(self.explained, question, cancel, time.perf_counter() - started, len(result))
         return result
 
-    def _explained(self, question: Question) -> dict[str, Any]:
+    def explained(self, question: Question) -> dict[str, Any]:
+        """The plan of a query that took long, for the log."""
         return self.explain(question, Cancel.after(_EXPLAIN_MS), analyze=False)
 
     def _ran(self, question: Question, cancel: Cancel, output: Output | None = None) -> _Ran:
@@ -487,7 +491,7 @@ class QueryEngine:
                 self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited))
             raise
         self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited), ran.tasks)
-        if place is Place.LOCAL and question.is_plain and not late:
+        if place is Place.LOCAL and question.plain is not None and not late:
             self._plain.keep(question, plan, work)
         return _Ran(plan, place, reason, values, ran, started, late, lookups)
 

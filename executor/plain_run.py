@@ -2,13 +2,16 @@
 
 Taken where one call of the small join's kernel makes all rows of a plan that shows them as they come. Saves the way
 through plan, choice of the engine, driver and collector. What turns out otherwise is run as any question is.
+
+After such a run nothing but the arguments' codes is new to the next one on the same snapshot: that is `SettledRun`,
+which the snapshot keeps. It needs no question, flag or budget, as it takes less time and memory than these watch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,18 +23,109 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.local import DISTINCT_BYTES
 from adalog.executor.join.batch import Batch
+from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.small.settled import SettledJoin
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.prediction import EstimatedWork
+from adalog.executor.question.cost import VALUE_COST
 from adalog.executor.question.question import Question
+from adalog.executor.turns.brief_work import BRIEF_COST
 from adalog.planner.model.plan import Options, Plan
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Scratch
 
 _PLAIN_BYTES: Final = 2_000
 # Runs that came to nothing after which a plan is not tried again.
 _PATIENCE: Final = 4
+# Rows of a settled run, and texts that a snapshot has one for.
+_FEW_ROWS: Final = 256
+_MOST_SETTLED: Final = 1_000
+# A settled run that comes to nothing more often than once in some times is not tried any more.
+_CREDIT: Final = 32
+_LOSS: Final = 8
+_PYTHON_TYPES: Final[dict[str, type]] = {"string": str, "long": int, "boolean": bool}
+_LONGS: Final = range(-(2**63), 2**63)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
+class SettledRun:
+    """A plain run on one snapshot. `source`: the name of `$`. `types`: of the arguments as Python has them.
+    `shown`: the slots of the columns. `shape`: of the answer. `has_pulls`: columns are entities to be pulled.
+    `values_cost`: what reading the arguments may cost, in the planner's unit. `credit`: it may still come to
+    nothing."""
+
+    join: SettledJoin
+    plan: Plan
+    source: str
+    types: Sequence[type]
+    shown: Sequence[int]
+    shape: str
+    is_distinct: bool
+    has_pulls: bool
+    values_cost: float
+    credit: int = _CREDIT
+
+    @staticmethod
+    def of(run: PlainRun, question: Question, join: GenericJoin) -> SettledRun | None:
+        """None where arguments have types of which JSON has no values, or the run may be long."""
+        plain, find = question.plain, run.plan.query.find
+        types = [] if plain is None else [_PYTHON_TYPES.get(each) for each in plain.types]
+        known = [each for each in types if each is not None]
+        settled = join.settled(run.given)
+        if plain is None or settled is None or len(known) < len(types) or run.work.cost >= BRIEF_COST:
+            return None
+        return SettledRun(
+            settled,
+            run.plan,
+            plain.source,
+            known,
+            [settled.slots[name] for name in run.shown],
+            "maps" if find.keys else find.shape,
+            run.plan.distinct,
+            any(isinstance(each, FindPull) for each in find.elements),
+            BRIEF_COST - run.work.cost,
+        )
+
+    def given(self, snapshot: Snapshot, args: Sequence[Any]) -> list[int] | None:
+        """The codes of arguments as JSON has them; None where they have to be looked at, or it is tried no more."""
+        if len(args) != len(self.types) or self.credit <= 0:
+            return None
+        found, cost = [], 0.0
+        for value, wanted in zip(args, self.types, strict=True):
+            if type(value) is not wanted or (wanted is int and value not in _LONGS):
+                return None
+            cost += VALUE_COST * (2 + len(value) // 50 if type(value) is str else 2)
+            code = snapshot.codes.lookup(value)
+            if code is None:
+                return None
+            found.append(code)
+        return found if cost < self.values_cost else None
+
+    def columns(self, given: Sequence[int], most: int) -> Sequence[Sequence[int]] | None:
+        """The codes of the distinct rows, by column; None where it takes more than a moment to make them, or there
+        are more than `most`."""
+        found = self.join.columns(given, self.shown, min(most, _FEW_ROWS))
+        if found is None:
+            self.credit -= _LOSS
+            return None
+        if self.credit < _CREDIT:
+            self.credit += 1
+        if self.is_distinct and len(found[0]) > 1:
+            rows = dict.fromkeys(zip(*found, strict=True))
+            if len(rows) < len(found[0]):
+                return list(zip(*rows, strict=True))
+        return found
+
+    def result(self, snapshot: Snapshot, columns: Sequence[Sequence[int]]) -> Result:
+        """The answer that has these rows."""
+        codes = [np.array(column, np.int64) for column in columns]
+        databases, values = {self.source: snapshot}, Scratch(snapshot.codes)
+        return shown_result(
+            self.plan, codes, values, t=snapshot.t, engine="LOCAL", started=0.0, databases=databases
+        )
+
+
+@dataclass(eq=False, slots=True)
 class PlainRun:
     """A plan that one call of the small join's kernel runs, with what its answers show.
 
@@ -100,6 +194,8 @@ class PlainRun:
                 code = codes.lookup(value)
                 start[name] = np.array([values.intern(value) if code is None else code], np.int64)
             small = None if bound.join is None else bound.join.begun(Batch(1, start), counted=False)
+            if small is not None and bound.join is not None and not run.strict:
+                self._settle(question, bound.join)
         finally:
             joins.give_back(bound)
         most = question.request.max_rows
@@ -117,6 +213,15 @@ class PlainRun:
         held = rows.nbytes
         cancel.budget.take(held + (held + DISTINCT_BYTES * rows.size if plan.distinct else 0))
         return rows.distinct(cancel.check) if plan.distinct else rows
+
+    def _settle(self, question: Question, join: GenericJoin) -> None:
+        """Keeps the run for others on the same snapshot."""
+        snapshot, text = question.snapshot, question.text
+        if text in snapshot.attached or snapshot.is_past or not snapshot.is_plain:
+            return
+        if len(snapshot.attached) >= _MOST_SETTLED:
+            snapshot.attached.clear()
+        snapshot.attached[text] = SettledRun.of(self, question, join)
 
     def result(self, question: Question, rows: Batch, run: QueryRun, started: float) -> Result:
         codes = [rows.columns[name] for name in self.shown]

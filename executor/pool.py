@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from adalog.executor.derivations.derivation import Reason
 from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.follow.view_choice import live_of
 from adalog.executor.permissions.guards import Permissions
+from adalog.executor.plain_run import SettledRun
 from adalog.executor.pull.find import given_patterns, takes_patterns
 from adalog.executor.pull.written import ValueTexts
 from adalog.executor.question.arguments import GivenArgument
@@ -65,6 +67,17 @@ class PullRequest:
     snapshot: Snapshot | None = None
     timeout_ms: int | None = None
     place: Callable[[int], str] = "entity {}".format
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRows:
+    """Distinct rows, by column: the codes of their values, at least one column. `shape`: of the answer."""
+
+    shape: str
+    columns: Sequence[Sequence[int]]
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +199,55 @@ class Pool:
         cancel = _sooner(cancel or Cancel(), question.deadline)
         self.turns.register(cancel)
         return self.engine.write(question, folder, cancel)
+
+    def at_once(
+        self,
+        text: str,
+        args: Sequence[Any],
+        snapshot: Snapshot,
+        most: int,
+        show: Callable[[CodedRows], T | None],
+        *,
+        unpulled: bool = False,
+    ) -> T | None:
+        """What is shown of the rows of a query that was run on the same snapshot, where that takes no longer than a
+        hand-over. `args`: as JSON has them; `most`: rows that it may have; `show`: None where it takes longer;
+        `unpulled`: as of a request. None where `arun` is to run it, as if nothing had been."""
+        run: SettledRun | None = snapshot.attached.get(text)
+        if run is None or (run.has_pulls and not unpulled):
+            return None
+        given = run.given(snapshot, args)
+        if given is None:
+            return None
+        cache = self.cache
+        key = None if cache is None else cache.lacks(text, args, run.source, snapshot, most)
+        if cache is not None and key is None:
+            return None
+        rows: CodedRows | None = None
+
+        def work() -> T | None:
+            nonlocal rows
+            columns = run.columns(given, most)
+            if columns is None:
+                return None
+            rows = CodedRows(run.shape, columns)
+            shown = show(rows)
+            if cache is not None and key is not None and shown is not None:
+                cache.keep(key, run.result(snapshot, columns), snapshot.codes)
+            return shown
+
+        slow = self.engine.means.slow
+        began = 0.0 if slow is None else time.perf_counter()
+        shown = self.turns.at_once(work)
+        if slow is not None and rows is not None and shown is not None:
+            seconds = time.perf_counter() - began
+            if seconds >= slow.seconds:
+                self._was_slow(slow, QueryRequest(text, args, snapshot), seconds, len(rows))
+        return shown
+
+    def _was_slow(self, slow: SlowQueries, request: QueryRequest, seconds: float, rows: int) -> None:
+        cancel = Cancel()
+        slow.ran(self.engine.explained, self.question(request, cancel), cancel, seconds, rows)
 
     async def arun(self, request: QueryRequest) -> Result:
         """Runs a query on the pool's threads; cancelling the task stops it, unless others wait for the same."""

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,6 +35,8 @@ from adalog.executor.cache.tally import Tally
 from adalog.executor.pull.find import window
 from adalog.executor.question.question import Question
 from adalog.store.database import Database
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.codes import Codes
 
 if TYPE_CHECKING:
     from adalog.executor.cache.redis_layer import RedisLayer
@@ -145,6 +147,20 @@ class ResultCache:
         """Returns the answer, computed in its turn if no cache has it. If one waiter is cancelled, the computation
         continues for the others."""
         return await self._answer(question, _LoopDriver(self, Cancel(question.deadline, text=question.text)))
+
+    def lacks(self, text: str, args: Sequence[Any], source: str, snapshot: Snapshot, most: int) -> CacheKey | None:
+        """The key for `keep` of an answer that is computed at once. None where there is one, or only `arun` can
+        tell. The arguments are those of `CacheKeys.again`."""
+        key = None if self.redis is not None else self.keys.again(text, args, source, snapshot, most)
+        return None if key is None or key.name in self.memory else key
+
+    def keep(self, key: CacheKey, result: Result, codes: Codes) -> None:
+        """Keeps and counts an answer that was computed at once."""
+        value = kept_rows(result, codes)
+        self.tally.add("process", "miss")
+        if not self.memory.put(key.name, value, value.nbytes):
+            self.tally.add("process", "too large")
+        self.tally.add("query", "miss")
 
     # The algorithm
 

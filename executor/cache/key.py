@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from weakref import ref
 
 import numpy as np
@@ -100,6 +100,17 @@ class CacheKeys:
             return None
         key = self._key(question, shape)
         return None if key is None else KeyedQuestion(question, key)
+
+    def again(self, text: str, args: Sequence[Any], source: str, snapshot: Snapshot, most: int) -> CacheKey | None:
+        """The key of a query that was asked on the same snapshot, of single values that name no attributes; None
+        where all of the question has to be looked at. `source`: the name of `$`; `most`: rows that it may have."""
+        shape = self._shapes.get((text, None))
+        begun = None if shape is None else shape.begun
+        if begun is None or not begun.holds((False, most, "AUTO"), {source: snapshot}):
+            return None
+        made = begun.digest.copy()
+        made.add(*map(pack_as_written, args))
+        return CacheKey(made.name, begun.newest)
 
     def _shape(self, text: str, rules: str | None, query: ast.Query) -> _Shape:
         shape = self._shapes.get((text, rules))

@@ -23,6 +23,7 @@ from adalog.executor.join.protocol import START
 from adalog.executor.join.shortcuts.all_ranges import extend_by_ranges
 from adalog.executor.join.shortcuts.one_prefix import extend_one
 from adalog.executor.join.small.running import SmallJoin
+from adalog.executor.join.small.settled import SettledJoin
 from adalog.executor.kernels.small_join import MOST_ROWS
 
 
@@ -97,6 +98,11 @@ class GenericJoin:
         if self._small is None:
             return None
         return self._small.extend(self._weighted(batch), -1, self.counts if counted else None)
+
+    def settled(self, names: Sequence[str]) -> SettledJoin | None:
+        """The whole join of one prefix with columns of these names, over what its parts read now; None where
+        `begun` did not make all rows of one before."""
+        return None if self._small is None or self.weighted else self._small.settled(names)
 
     def extended(self, batch: Batch, depth: int) -> tuple[Batch, int] | None:
         """(extensions of prefixes, how many levels bind them): of few at once, as far as that goes. What it leaves

@@ -40,6 +40,9 @@ class ValueTexts(Protocol):
     def short(self, code: int) -> bytes | None:
         """The same, if it is written in no time; None for collections and what is long."""
 
+    def rows(self, columns: Sequence[Sequence[int]]) -> bytes | None:
+        """The text of rows, by column; None likewise."""
+
     def key(self, key: Value) -> bytes:
         """The text of a map's key."""
 

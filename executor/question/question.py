@@ -52,7 +52,7 @@ class Question:
     """`outline` and `query` are those with the rules given for `%`, whose text is `rules`. `args` are values of the
     language, snapshots for database sources, and None for rules. `databases`: by the names of their sources.
     `arguments_cost`: about what reading the arguments costs, in the planner's unit. `guarded`: guards are among its
-    clauses, so that databases are whole. `is_plain`: as of `plain_questions`.
+    clauses, so that databases are whole. `plain`: what its text says, where it was made without looking at that.
 
     `started`: when the request came, in seconds of `time.perf_counter()`; `deadline`: in those of
     `time.monotonic()`.
@@ -69,7 +69,7 @@ class Question:
     deadline: float | None
     arguments_cost: float
     guarded: bool = False
-    is_plain: bool = False
+    plain: PlainText | None = None
 
     @property
     def text(self) -> str:
@@ -163,7 +163,7 @@ class Questions:
                     if self.strict:
                         check_symbols(plain.outline, own)
                     return Question(
-                        request, None, plain.outline, args, own, now, (), started, due, cost, is_plain=True
+                        request, None, plain.outline, args, own, now, (), started, due, cost, plain=plain
                     )
             query = self._parsed(request.query, cancel, given=False)
             if len(request.args) + len(query.args) == len(query.inputs):

@@ -81,6 +81,19 @@ class Turns:
                 raise stopping()
             self._running.add(cancel)
 
+    def at_once(self, work: Callable[[], T | None]) -> T | None:
+        """The outcome of work that takes less than handing it over, done on this thread. None where it comes to
+        nothing, others wait for a slot, or units are counted: then it is work for `threaded`, and nothing was
+        counted."""
+        client = ASKING.get()
+        if self._stopped or client.meter is not None or not self._scheduler.may_run_brief():
+            return None
+        began = time.perf_counter()
+        outcome = work()
+        if outcome is not None:
+            self._scheduler.ran_brief(client, time.perf_counter() - began)
+        return outcome
+
     def submit(
         self, cancel: Cancel, work: Callable[[Cancel], T], cost: float = 0.0, name: str | None = None
     ) -> Future[T]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import platform
 import shutil
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -18,6 +20,7 @@ from prometheus_client.metrics_core import (
     SummaryMetricFamily,
 )
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 from adalog.executor.live.hub.figures import LAGS
 from adalog.store.files.formats import RELEASE
@@ -29,8 +32,8 @@ if TYPE_CHECKING:
 
 AnyFamily = TypeVar("AnyFamily", CounterMetricFamily, GaugeMetricFamily)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-_ROWS = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
+_SECONDS: tuple[float, ...] = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_ROWS: tuple[float, ...] = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 
 
 class CallbackCollector(Collector):
@@ -146,8 +149,30 @@ def disk_figures(places: Mapping[str, str]) -> Iterator[Metric]:
     yield from (free, size)
 
 
+class Distribution:
+    """How many figures were at most each of some bounds, in ascending order, and their sum. For one thread at a
+    time."""
+
+    __slots__ = ("_bounds", "_counts", "_sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def add(self, figure: float) -> None:
+        self._counts[bisect_left(self._bounds, figure)] += 1
+        self._sum += figure
+
+    def show(self, family: HistogramMetricFamily, *labels: str) -> None:
+        """Adds what was counted to a family of metrics."""
+        bounds = [*map(floatToGoString, self._bounds), "+Inf"]
+        family.add_metric(labels, list(zip(bounds, accumulate(self._counts), strict=True)), self._sum)
+
+
 class Metrics:
-    """Counts what the gateway answers and reads the store's and the pool's state when it is asked."""
+    """Counts what the gateway answers, on its event loop, and reads the store's and the pool's state when it is
+    asked."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -155,14 +180,11 @@ class Metrics:
         # `process_*`, as of any program.
         ProcessCollector(registry=to)
         self.read_from(build_figures)
-        labels = ["field", "code"]
-        self._requests = Counter("adalog_requests", "GraphQL root fields answered.", labels, registry=to)
-        self._seconds = Histogram(
-            "adalog_request_seconds", "Time to answer.", ["field"], buckets=_SECONDS, registry=to
-        )
-        self._rows = Histogram("adalog_query_rows", "Rows in the answers of q.", buckets=_ROWS, registry=to)
-        self._counters: dict[tuple[str, str], Counter] = {}
-        self._histograms: dict[str, Histogram] = {}
+        # Counted for each request, and put into the form of metrics when these are read.
+        self._requests: Counter[tuple[str, str]] = Counter()
+        self._seconds: dict[str, Distribution] = {}
+        self._rows = Distribution(_ROWS)
+        self.read_from(self._answers)
 
     def gauge(self, name: str, description: str, read: Callable[[], float]) -> None:
         """A figure that is looked up whenever the metrics are read."""
@@ -186,15 +208,29 @@ class Metrics:
 
     def answered(self, field: str, code: str, seconds: float) -> None:
         """One root field was answered; `code` is OK or the error's."""
-        counter = self._counters.get((field, code))
-        if counter is None:
-            counter = self._counters[field, code] = self._requests.labels(field, code)
-            self._histograms[field] = self._seconds.labels(field)
-        counter.inc()
-        self._histograms[field].observe(seconds)
+        self._requests[field, code] += 1
+        times = self._seconds.get(field)
+        if times is None:
+            times = self._seconds[field] = Distribution(_SECONDS)
+        times.add(seconds)
 
     def rows(self, count: int) -> None:
-        self._rows.observe(count)
+        self._rows.add(count)
+
+    def requests(self, field: str, code: str) -> int:
+        """How often a field was answered so."""
+        return self._requests[field, code]
+
+    def _answers(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily("adalog_requests", "GraphQL root fields answered.", labels=["field", "code"])
+        for labels, count in sorted(self._requests.copy().items()):
+            requests.add_metric(labels, count)
+        times = HistogramMetricFamily("adalog_request_seconds", "Time to answer.", labels=["field"])
+        for field, each in sorted(self._seconds.copy().items()):
+            each.show(times, field)
+        rows = HistogramMetricFamily("adalog_query_rows", "Rows in the answers of q.")
+        self._rows.show(rows)
+        yield from (requests, times, rows)
 
     def families(self) -> list[Metric]:
         return list(self.registry.collect())

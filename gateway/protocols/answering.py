@@ -23,6 +23,7 @@ from adalog.executor.bounds.cancel import abandoned, stopping
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.executor.bounds.meter import Buckets
 from adalog.executor.live.subscribers.subscription import Subscription
+from adalog.executor.permissions.viewers import viewer_asking
 from adalog.gateway.connections.request_ids import request_id
 from adalog.gateway.identity.auth import Tokens, address_of, check_write, sender
 from adalog.gateway.identity.principal import ANYONE, Principal
@@ -32,10 +33,12 @@ from adalog.gateway.protocols.negotiation import GraphQLRequest
 from adalog.gateway.protocols.persisted import PersistedQueries
 from adalog.schema.documents.operations import Answer, OperationRequest, Operations, root_fields
 from adalog.schema.documents.preparation import PreparedDocument
+from adalog.schema.fields.alone import WrittenAnswer
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal
 from adalog.schema.request.first_step import FirstStep
+from adalog.schema.request.transaction_wait import missed
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
@@ -149,6 +152,33 @@ class Answering:
         if asked.writes:
             check_write(principal)
         return asked
+
+    def at_once(self, request: GraphQLRequest) -> WrittenAnswer | None:
+        """The answer to a request that waits for nothing and is the like of one before, counted and logged. None:
+        `read` and `answer` it, as if nothing had been."""
+        started = perf_counter()
+        single, services = self.operations.documents.known_single(request.query), self.services
+        if single is None or request.operation_name not in (None, single.name):
+            return None
+        try:
+            if missed(services.database, request.min_basis_t) is not None:
+                return None
+            snapshot = services.database.snapshot()
+            if services.pool.permissions.guard(viewer_asking(), snapshot) is not None:
+                return None
+            written = self.operations.at_once(single, services, snapshot, request.variables)
+        except AdalogError:
+            return None
+        if written is None:
+            return None
+        self.persisted.keep(request)
+        field, seconds = single.node.name.value, perf_counter() - started
+        if self.log_requests:
+            self._log(ASKING.get().address, [field], ["OK"], seconds, single.name, 200)
+        self.metrics.answered(field, "OK", seconds)
+        if field == "q":
+            self.metrics.rows(written.rows)
+        return written
 
     def context(self, asked: ReadRequest) -> Context:
         return Context(self.services, asked.request.min_basis_t)

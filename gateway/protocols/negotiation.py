@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -37,6 +38,8 @@ _PARAMETERS = (
     ("variables", dict, "a JSON object"),
     ("extensions", dict, "a JSON object"),
 )
+# What most requests have, and nothing that says more.
+_USUAL: Final = frozenset(["query", "variables"])
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 # Of an Accept header, what is looked at: browsers send some hundred characters.
 _ACCEPT = 8_000
@@ -165,15 +168,7 @@ def cost_of_json(body: bytes) -> int:
 def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest | OperationBatch:
     """A POST's request, or several in an array. Only JSON is taken: another site's page cannot send it without
     asking first (CSRF). `most`: what reading it may cost, in numbers read."""
-    media, _, parameters = content_type.lower().partition(";")
-    if media.strip() != JSON:
-        shown = f"{quoted(content_type)} was sent" if content_type else "none was sent"
-        raise BadRequestError(
-            415, f"a POST needs `Content-Type: application/json`; {shown}", headers={"Accept-Post": JSON}
-        )
-    charset = parameters.partition("charset=")[2].strip().strip('"')
-    if charset and charset not in ("utf-8", "utf8"):
-        raise BadRequestError(415, f"the request must be UTF-8, not {quoted(charset)}")
+    _check_media(content_type)
     if 3 * len(body) > most and cost_of_json(body) > most:
         raise BadRequestError(413, f"the request has more than about {most:,} JSON values", Code.LIMIT_EXCEEDED)
     try:
@@ -187,6 +182,20 @@ def from_body(content_type: str, body: bytes, most: int) -> GraphQLRequest | Ope
     if not isinstance(content, dict):
         raise BadRequestError(400, "the request must be a JSON object with `query`, `variables`, `operationName`")
     return checked(content)
+
+
+@lru_cache
+def _check_media(content_type: str) -> None:
+    """Raises BadRequestError unless it is JSON in UTF-8."""
+    media, _, parameters = content_type.lower().partition(";")
+    if media.strip() != JSON:
+        shown = f"{quoted(content_type)} was sent" if content_type else "none was sent"
+        raise BadRequestError(
+            415, f"a POST needs `Content-Type: application/json`; {shown}", headers={"Accept-Post": JSON}
+        )
+    charset = parameters.partition("charset=")[2].strip().strip('"')
+    if charset and charset not in ("utf-8", "utf8"):
+        raise BadRequestError(415, f"the request must be UTF-8, not {quoted(charset)}")
 
 
 def _batch(contents: list[Any]) -> OperationBatch:
@@ -247,8 +256,11 @@ def from_url(query_string: bytes) -> GraphQLRequest:
 
 def checked(content: dict[str, Any]) -> GraphQLRequest:
     """The request in a JSON object. Raises BadRequestError where a parameter has a wrong type."""
+    query, variables = content.get("query"), content.get("variables")
+    if type(query) is str and content.keys() <= _USUAL and (variables is None or type(variables) is dict):
+        return GraphQLRequest(query, None, variables)
     digest = _persisted(content.get("extensions"))
-    if content.get("query") is None and digest is None:
+    if query is None and digest is None:
         given = f"; there is {', '.join(map(quoted, list(content)[:4]))}" if content else ""
         raise BadRequestError(400, f"`query` is missing: the text of a GraphQL document{given}")
     for name, kind, what in _PARAMETERS:
@@ -261,8 +273,7 @@ def checked(content: dict[str, Any]) -> GraphQLRequest:
     except GraphQLError:
         message = f"`extensions.minBasisT` is a transaction's number, not {quoted(seen)}"
         raise BadRequestError(400, message) from None
-    operation_name, variables = content.get("operationName") or None, content.get("variables")
-    return GraphQLRequest(content.get("query") or "", operation_name, variables, min_basis_t, digest)
+    return GraphQLRequest(query or "", content.get("operationName") or None, variables, min_basis_t, digest)
 
 
 def _persisted(extensions: Any) -> str | None:

@@ -45,7 +45,7 @@ from adalog.schema.documents.introspection import IntrospectionWriter
 from adalog.schema.documents.measure import only_introspects
 from adalog.schema.documents.mistakes import advised
 from adalog.schema.documents.preparation import Documents, PreparedDocument, Root
-from adalog.schema.fields.alone import answered_alone
+from adalog.schema.fields.alone import WrittenAnswer, answered_alone, written_at_once
 from adalog.schema.fields.object_lists import object_list
 from adalog.schema.fields.single_field import SingleField
 from adalog.schema.fields.types import warnings_of
@@ -61,7 +61,7 @@ from adalog.schema.live.stream import (
 from adalog.schema.live.subscriptions import streamed
 from adalog.schema.request.background import elsewhere
 from adalog.schema.request.budget import JsonChunks, assembled
-from adalog.schema.request.context import Context
+from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, format_error
 from adalog.schema.request.limits import RequestLimits
 from adalog.schema.request.transaction_wait import caught_up, missed
@@ -74,6 +74,7 @@ from adalog.schema.typed.selection import Selected, selected
 from adalog.schema.typed.surface import CHANGED
 from adalog.schema.writing.columnar import FieldShape
 from adalog.store.files.gc_pause import uncollected
+from adalog.store.snapshot.snapshot import Snapshot
 
 Variables = Mapping[str, Any] | None
 
@@ -426,6 +427,16 @@ class Operations:
             )
         given = single.given(asked.variables)
         return None if given is None else _alone(single, context, partial(answered_alone, single, context, given))
+
+    def at_once(
+        self, single: SingleField | TypedField, services: Services, snapshot: Snapshot, variables: Variables
+    ) -> WrittenAnswer | None:
+        """The answer to a request that is one field and waits for nothing, on the newest snapshot, for a client who
+        sees all of it; None: use `alone`, as if nothing had been."""
+        if single.writes or isinstance(single, TypedField):
+            return None
+        given = single.given(variables)
+        return None if given is None else written_at_once(single, services, snapshot, given)
 
     async def run(self, asked: OperationRequest) -> Answer:
         prepared, context = asked.prepared, asked.context

@@ -136,6 +136,14 @@ class Documents:
             return prepared
         return await self.newer(prepared, text) or prepared
 
+    def known_single(self, text: str) -> SingleField | TypedField | None:
+        """The field that a document consists of which the viewer who asks may ask for now; None for others, and
+        where that takes a while to find out."""
+        known = self.kept.get(text)
+        if known is None and self._surfaces is not None and not self._surfaces.is_stale:
+            known = self._known(text)
+        return None if known is None else known.single
+
     def is_single(self, text: str) -> bool:
         """Whether a document is likely one field that needs no execution: it was, for some viewer."""
         kept = self.kept.get(text)

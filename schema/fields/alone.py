@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import graphql
+import orjson
 
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.fields import types
@@ -15,13 +17,25 @@ from adalog.schema.fields.queries import queried
 from adalog.schema.fields.single_field import SingleField, single_field
 from adalog.schema.fields.transacting import TRANSACT, transaction_alone
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, Objects, Reading, free
+from adalog.schema.writing.encoding import Encoding
 from adalog.schema.writing.longs import write_long
+from adalog.schema.writing.rows import CODED_CELLS
 
 if TYPE_CHECKING:
+    from adalog.executor.pool import CodedRows
     from adalog.schema.fields.types import QueryResult
     from adalog.schema.request.budget import JsonChunks
-    from adalog.schema.request.context import Context
+    from adalog.schema.request.context import Context, Services
     from adalog.store.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAnswer:
+    """A whole answer without errors. `rows`: what its queries gave, for the metrics."""
+
+    text: bytes
+    rows: int
+
 
 _READ: Final = frozenset({"basis", "with", "withArgs", "encoding", "timeoutMs"})
 FIELDS: Final[Mapping[str, frozenset[str]]] = {
@@ -53,7 +67,50 @@ def field_alone(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -
     single = single_field(document, schema, FIELDS)
     if single is None or single.field != "q" or single.shape is None:
         return single
-    return single if all(field in _RESULT_FIELDS for _, field, _ in single.shape.fields) else None
+    if not all(field in _RESULT_FIELDS for _, field, _ in single.shape.fields):
+        return None
+    if not single.fields <= _CODED_FIELDS:
+        return single
+    form, before = [], b'{"data":{%b:{' % orjson.dumps(single.alias)
+    for name, field, _ in single.shape.fields:
+        form.append((before + orjson.dumps(name) + b":", field))
+        before = b","
+    return replace(single, form=tuple(form))
+
+
+# What is written of an answer whose rows are at hand, and the arguments by which they may be.
+_CODED_FIELDS: Final = frozenset({"rows", "value", "basisT", "__typename"})
+_CODED_ARGUMENTS: Final = frozenset({"query", "args", "encoding"})
+
+
+def written_at_once(
+    single: SingleField, services: Services, snapshot: Snapshot, given: Mapping[str, Any]
+) -> WrittenAnswer | None:
+    """The answer to a query that is run without a wait on the newest snapshot, for a client that sees all of it;
+    None where `answered_alone` is to answer, as if nothing had been."""
+    texts, limits = services.texts, services.limits
+    if single.form is None or texts is None or not given.keys() <= _CODED_ARGUMENTS:
+        return None
+    if snapshot.codes is not texts.codes or given.get("encoding") not in (None, Encoding.PLAIN):
+        return None
+    form, t = single.form, snapshot.t
+
+    def written(found: CodedRows) -> WrittenAnswer | None:
+        rows = None if len(found) * len(found.columns) > CODED_CELLS else texts.rows(found.columns)
+        if rows is None:
+            return None
+        parts: list[bytes] = []
+        for before, field in form:
+            if field in ("rows", "value"):
+                if field == "value" and found.shape != "relation":
+                    return None
+                parts += (before, rows)
+            else:
+                parts += (before, orjson.dumps(write_long(t)) if field == "basisT" else b'"QueryResult"')
+        text = b"".join(parts) + b"}}}"
+        return WrittenAnswer(text, len(found)) if len(text) <= limits.result_bytes else None
+
+    return services.pool.at_once(given["query"], given.get("args", ()), snapshot, limits.rows, written)
 
 
 # Of a query that any request like it asks again, and that shows nothing of how it was answered.

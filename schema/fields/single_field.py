@@ -121,7 +121,8 @@ class SingleField:
     error leaves the answer with a null in its place. `shape`: what is selected of it, None for a scalar. `nodes`:
     those of its fields, by their names in the answer.
 
-    `arguments`: the variable of each, by its name in GraphQL; `constants`: the others that are given."""
+    `arguments`: the variable of each, by its name in GraphQL; `constants`: the others that are given. `form`: of an
+    answer without errors, where that is known: what stands before each field, and the field."""
 
     name: str | None
     writes: bool
@@ -134,6 +135,7 @@ class SingleField:
     variables: tuple[_Variable, ...]
     arguments: Mapping[str, str]
     constants: Mapping[str, Any]
+    form: tuple[tuple[bytes, str], ...] | None = None
 
     def given(self, variables: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """The arguments by their names, without those that are null; None where GraphQL is to look at them."""

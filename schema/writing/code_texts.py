@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import orjson
 
@@ -49,6 +50,20 @@ class CodeTexts:
         if isinstance(value, str | bytes) and len(value) > _LONG:
             return None
         return self.of(code)
+
+    def rows(self, columns: Sequence[Sequence[int]]) -> bytes | None:
+        """The text of rows, by column; None as of `short`."""
+        known, written = self._known, list[list[Any]]()
+        for codes in columns:
+            column = list(map(known.get, codes))
+            if None in column:
+                column = list(map(self.short, codes))
+                if None in column:
+                    return None
+            written.append(column)
+        if not written[0]:
+            return b"[]"
+        return b"[[" + b"],[".join(map(b",".join, zip(*written, strict=True))) + b"]]"
 
     def key(self, key: Value) -> bytes:
         """The text of a map's key."""

@@ -33,8 +33,8 @@ PART_BYTES: Final = 4 << 20
 _INLINE_CELLS: Final = 4_000
 _INLINE_COLUMNS: Final = 100
 _FILE_CELLS: Final = 400
-# Of an answer that is written from codes.
-_CODED_CELLS: Final = 400
+CODED_CELLS: Final = 400
+"""Of an answer that is written from codes."""
 _INLINE_BYTES: Final = 200_000
 
 # Of the pool's cost: about half a microsecond.
@@ -109,25 +109,17 @@ class Page:
         if (
             texts is None
             or self.encoding is not Encoding.PLAIN
-            or (self.stop - self.start) * len(result.columns) > _CODED_CELLS
+            or (self.stop - self.start) * len(result.columns) > CODED_CELLS
             or result.pulled
             or result.decoded
             or not result.values.is_of(texts.codes)
         ):
             return None
-        written: list[list[bytes]] = []
-        for codes in result.codes:
-            column: list[bytes] = []
-            for code in codes[self.start : self.stop].tolist():
-                text = texts.short(code)
-                if text is None:
-                    return None
-                column.append(text)
-            written.append(column)
-        if not written[0]:
-            return orjson.Fragment(b"[]")
-        inside = b"[" + b"],[".join(map(b",".join, zip(*written, strict=True))) + b"]"
-        return orjson.Fragment(b"[" + self._weigh(inside) + b"]")
+        text = texts.rows([codes[self.start : self.stop].tolist() for codes in result.codes])
+        if text is None:
+            return None
+        (self.take or self.budget.take)(len(text) - len("[]"))
+        return orjson.Fragment(text)
 
     async def _threaded(self, work: Callable[[Page, Cancel], JsonChunks]) -> JsonChunks:
         """On the pool's threads, when it is this client's turn; it may be begun more than once."""

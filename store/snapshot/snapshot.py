@@ -81,7 +81,8 @@ class Snapshot:
         origin: SnapshotOrigin | None = None,
         mentions: AttributeFinder | None = None,
     ) -> None:
-        """mentions: what finds attributes by entities, where there is an index of them."""
+        """mentions: what finds attributes by entities, where there is an index of them. attached: what its readers
+        found out about it, and is of use as long as it lives."""
         self.t = t
         self.origin = SnapshotOrigin(t) if origin is None else origin
         self.codes = codes
@@ -92,6 +93,7 @@ class Snapshot:
         self.mentions = mentions
         self._tries: dict[tuple[int, bool], Trie] = {}
         self._columns: dict[int, Columns] = {}
+        self.attached: dict[object, Any] = {}
         self._lock = threading.RLock()
 
     @property

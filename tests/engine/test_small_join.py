@@ -78,10 +78,10 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Room for so few rows that most levels do not fit."""
     monkeypatch.setattr(running, "_MOST_PREFIXES", 3)
-    wide = running._BUFFERS.frames
-    running._BUFFERS.frames = np.empty((2, small_join.SLOTS, 3), np.int64)
+    wide = running.BUFFERS.frames
+    running.BUFFERS.frames = np.empty((2, small_join.SLOTS, 3), np.int64)
     yield
-    running._BUFFERS.frames = wide
+    running.BUFFERS.frames = wide
 
 
 def a_lookup(draw: Draw, rank: Rank) -> Extender:

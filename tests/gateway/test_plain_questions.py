@@ -4,6 +4,7 @@ for byte."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.engine import QueryEngine
 from adalog.executor.kernels.loading import SMALL_JOIN
-from adalog.executor.plain_run import PlainRun
+from adalog.executor.plain_run import PlainRun, SettledRun
 from adalog.executor.question.plain_questions import PlainText
+from adalog.executor.slow_queries import SlowQueries
+from adalog.executor.turns.scheduler import Scheduler
 from adalog.gateway.settings.config import Settings
 from adalog.schema.writing.rows import Page
 from tests.gateway.support import Gateway, gateway
@@ -86,6 +89,8 @@ arguments = st.one_of(
 ASKED = """query ($q: EDN!, $a: [JSON!], $b: BasisInput, $w: EDN, $f: Int, $n: Encoding, $e: Engine) {
   q(query: $q, args: $a, basis: $b, with: $w, first: $f, encoding: $n, engine: $e) {
     rows value columns { name type } warnings { code message line column } basisT } }"""
+SHOWN = """query ($q: EDN!, $a: [JSON!]) {
+  x: q(args: $a, query: $q, encoding: PLAIN) { rows basisT more: rows __typename v: value } }"""
 ROWS = "query ($q: EDN!, $a: [JSON!]) { q(query: $q, args: $a) { rows } }"
 WITH = '[{:x/name "a" :x/tags ["new"]} {:x/name "n" :x/many [[:x/name "a"]]}]'
 TWO_HOPS = TEXTS[0]
@@ -109,6 +114,8 @@ def open_gateway() -> Iterator[Gateway]:
 def both(opened: Gateway, document: str, **variables: Any) -> tuple[bytes, bytes]:
     """(the answer, the answer with nothing kept of its like)"""
     first = opened.post(document, **variables).content
+    # Where it is read, and of texts that were run on this snapshot before without a question.
+    assert opened.post_directly(document, **variables) == first
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(PlainText, "values", lambda *given: None)
         patched.setattr(QueryEngine, "_plainly", lambda *given: None)
@@ -148,8 +155,86 @@ def test_answers_are_those_of_the_usual_way(
     more = {"a": args, "b": at, "w": tried, "f": first, "n": encoding, "e": engine}
     kept, usual = both(open_gateway, ASKED, q=text, **more)
     assert kept == usual, text
-    kept, usual = both(open_gateway, ROWS, q=text, a=args)
-    assert kept == usual, text
+    for document in (ROWS, SHOWN):
+        kept, usual = both(open_gateway, document, q=text, a=args)
+        assert kept == usual, text
+
+
+def at_once(opened: Gateway, document: str, **variables: Any) -> tuple[bytes, int]:
+    """(the answer, how many runs took what their snapshot keeps)"""
+    ran: list[Any] = []
+    original = SettledRun.columns
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SettledRun, "columns", lambda *given: ran.append(1) or original(*given))
+        return opened.post_directly(document, **variables), len(ran)
+
+
+def warm(opened: Gateway) -> None:
+    """Asks for what has a run of its own on the snapshot then."""
+    for name in ("b", "c", "a", "no"):
+        for document in (SHOWN, ROWS):
+            opened.post(document, q=TWO_HOPS, a=[name])
+
+
+def test_what_was_run_on_a_snapshot_is_run_at_once_on_it() -> None:
+    with gateway(None, DECLARED, DATA) as opened:
+        warm(opened)
+        for change in (None, LATER, '[{:x/name "d" :x/tags "new"}]', '[[:db/retract [:x/name "a"] :x/tags "t"]]'):
+            if change is not None:
+                opened.database.transact(change)
+                assert at_once(opened, SHOWN, q=TWO_HOPS, a=["b"])[1] == 0
+                warm(opened)
+            for name in ("b", "c", "b", "c"):
+                answer, ran = at_once(opened, SHOWN, q=TWO_HOPS, a=[name])
+                assert ran == 1
+                assert answer == both(opened, SHOWN, q=TWO_HOPS, a=[name])[1]
+        for given in ([], ["no"], ["a", "b"], [1], [None], [{"basis": {"t": 1}}], ["x" * 100_000]):
+            assert at_once(opened, SHOWN, q=TWO_HOPS, a=given)[1] == 0
+
+
+def test_what_is_run_at_once_is_counted_and_kept() -> None:
+    with gateway(None, DECLARED, DATA, cache=CacheSettings()) as opened:
+        metrics, cache = opened.app.state.answering.metrics, opened.pool.cache
+        warm(opened)
+        cache.memory.clear()
+
+        def figures() -> tuple[int, float, int, int]:
+            tally = cache.tally.all()
+            lanes = opened.pool.scheduler.figures().lanes.values()
+            started = sum(each.started for each in lanes)
+            return metrics.requests("q", "OK"), started, tally["query", "miss"], tally["process", "miss"]
+
+        before = figures()
+        answer, ran = at_once(opened, ROWS, q=TWO_HOPS, a=["b"])
+        assert ran == 1
+        assert figures() == tuple(each + 1 for each in before)
+        # Then it is in the cache.
+        assert len(cache.memory) == 1
+        assert at_once(opened, ROWS, q=TWO_HOPS, a=["b"]) == (answer, 0)
+        assert figures()[2] == before[2] + 1
+        assert both(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == answer
+
+
+def test_what_is_run_at_once_may_be_slow(caplog: pytest.LogCaptureFixture) -> None:
+    with gateway(None, DECLARED, DATA) as opened:
+        warm(opened)
+        opened.pool.engine.means = replace(opened.pool.engine.means, slow=SlowQueries(0.0))
+        with caplog.at_level("WARNING", "adalog.slow"):
+            assert at_once(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == 1
+        (told,) = caplog.records
+        assert (told.query, told.rows, told.arguments, told.code) == (TWO_HOPS, 5, 1, "OK")  # type: ignore[attr-defined]
+
+
+def test_nothing_is_run_at_once_while_others_wait_or_units_are_counted() -> None:
+    with gateway(None, DECLARED, DATA) as opened:
+        warm(opened)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Scheduler, "may_run_brief", lambda _: False)
+            assert at_once(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == 0
+        assert at_once(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == 1
+    with gateway(Settings(data=":memory:", rate_units=1e9), DECLARED, DATA) as opened:
+        warm(opened)
+        assert at_once(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == 0
 
 
 def test_a_known_text_with_a_value_of_its_type_is_run_by_what_was_kept(open_gateway: Gateway) -> None:

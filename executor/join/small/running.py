@@ -14,14 +14,14 @@ from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.level import Level, LevelCounts
 from adalog.executor.join.small.program import Program, program_of
+from adalog.executor.join.small.settled import BUFFERS, SettledJoin
 from adalog.executor.kernels.loading import SMALL_JOIN
-from adalog.executor.kernels.memory import MEMORY, Buffers
+from adalog.executor.kernels.memory import MEMORY
 from adalog.executor.kernels.seed import SEED
 from adalog.executor.kernels.small_join import LEVEL, REPORT, SLOTS, extend
 
 # Prefixes that a call begins with.
 _MOST_PREFIXES: Final = 256
-_BUFFERS: Final = Buffers()
 
 _Shape = tuple[int, bool, tuple[str, ...]]
 
@@ -61,7 +61,7 @@ class SmallJoin:
                 return None
             numbers[word] = found.place
             held.append(found)
-        own = _BUFFERS
+        own = BUFFERS
         frames, report = own.frames, own.report
         for slot, column in enumerate(batch.columns.values()):
             frames[0, slot, :n] = column
@@ -81,6 +81,21 @@ class SmallJoin:
         slots = here[: program.widths[done], :rows].copy()
         columns = {name: slots[slot] for name, slot in program.names[done]}
         return Batch(rows, columns, None if weight is None else here[SLOTS - 1, :rows].copy()), first + done
+
+    def settled(self, names: Sequence[str]) -> SettledJoin | None:
+        """The join of one prefix with columns of these names, over what its parts read now; None where a run before
+        made no program for all levels."""
+        program = self._programs.get((-1, False, tuple(names)))
+        if program is None or program.records - program.checks_first < len(self._levels):
+            return None
+        numbers, held = program.numbers.copy(), []
+        for word, placed in program.places:
+            found = placed()
+            if found is None:
+                return None
+            numbers[word] = found.place
+            held.append(found)
+        return SettledJoin(numbers, program.records, held, dict(program.names[-1]))
 
     def _is_again(self, shape: _Shape) -> bool:
         """Whether such a batch came before: a program costs more than a join in columns saves once."""

@@ -255,9 +255,9 @@ def test_requests_sent_ahead_are_answered_in_order(server: Server) -> None:
 
 def test_figures_count(server: Server) -> None:
     answering = server.wire.direct._answering  # type: ignore[union-attr]
-    before = answering.metrics._requests.labels("q", "OK")._value.get()
+    before = answering.metrics.requests("q", "OK")
     server.ask(raw("POST", [], NAMED))
-    assert answering.metrics._requests.labels("q", "OK")._value.get() == before + 1
+    assert answering.metrics.requests("q", "OK") == before + 1
 
 
 def test_a_repeated_response_is_that_of_the_newest_transaction(server: Server) -> None:

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from adalog.datalog.ast import FindPull, FindVar
-from adalog.executor.answer.result import Result
+from adalog.datalog.ast import FindPull, FindVar, Query, Var
+from adalog.executor.answer.columns import order_keys
+from adalog.executor.answer.result import Result, sorted_rows
 from adalog.executor.answer.shown import shown_result
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
@@ -32,7 +33,7 @@ from adalog.executor.question.question import Question
 from adalog.executor.turns.brief_work import BRIEF_COST
 from adalog.planner.model.plan import Options, Plan
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.codes import Scratch
+from adalog.store.values.codes import Codes, Scratch
 
 _PLAIN_BYTES: Final = 2_000
 # Runs that came to nothing after which a plan is not tried again.
@@ -47,6 +48,47 @@ _PYTHON_TYPES: Final[dict[str, type]] = {"string": str, "long": int, "boolean": 
 _LONGS: Final = range(-(2**63), 2**63)
 
 
+@dataclass(frozen=True, slots=True)
+class RowWindow:
+    """`offset`, and `limit`, which may be None; or the places of the arguments that are these."""
+
+    offset: int = 0
+    limit: int | None = None
+    offset_place: int | None = None
+    limit_place: int | None = None
+
+    @staticmethod
+    def of(query: Query) -> RowWindow:
+        """`query`: its numbers may be variables."""
+        places = {each.binding.target.name: place for place, each in enumerate(query.inputs[1:])}  # type: ignore[union-attr]
+        offset, limit = query.offset, query.limit
+        return RowWindow(
+            0 if isinstance(offset, Var) else offset,
+            0 if isinstance(limit, Var) else limit,
+            places[offset.name] if isinstance(offset, Var) else None,
+            places[limit.name] if isinstance(limit, Var) else None,
+        )
+
+    @property
+    def places(self) -> frozenset[int]:
+        """The arguments that are numbers of rows."""
+        return frozenset(each for each in (self.offset_place, self.limit_place) if each is not None)
+
+    def numbers(self, args: Sequence[Any]) -> tuple[int, int | None] | None:
+        """(the first row that is shown, the first one after it that is not); None for numbers that are refused."""
+        offset = self.offset if self.offset_place is None else args[self.offset_place]
+        limit = self.limit if self.limit_place is None else args[self.limit_place]
+        if type(offset) is not int or offset < 0 or (limit is not None and (type(limit) is not int or limit < 0)):
+            return None
+        return offset, None if limit is None else offset + limit
+
+
+_ALL: Final = (0, None)
+
+GivenCodes = tuple[Sequence[int], tuple[int, int | None]]
+"""The codes with which a join begins, and the rows of its answer that are shown."""
+
+
 @dataclass(eq=False, slots=True)
 class SettledRun:
     """A plain run on one snapshot. `source`: the name of `$`. `types`: of the arguments as Python has them.
@@ -55,7 +97,7 @@ class SettledRun:
     nothing."""
 
     join: SettledJoin
-    plan: Plan
+    run: PlainRun
     source: str
     types: Sequence[type]
     shown: Sequence[int]
@@ -76,7 +118,7 @@ class SettledRun:
             return None
         return SettledRun(
             settled,
-            run.plan,
+            run,
             plain.source,
             known,
             [settled.slots[name] for name in run.shown],
@@ -86,8 +128,8 @@ class SettledRun:
             BRIEF_COST - run.work.cost,
         )
 
-    def given(self, snapshot: Snapshot, args: Sequence[Any]) -> list[int] | None:
-        """The codes of arguments as JSON has them; None where they have to be looked at, or it is tried no more."""
+    def given(self, snapshot: Snapshot, args: Sequence[Any]) -> GivenCodes | None:
+        """What arguments are as JSON has them; None where they have to be looked at, or it is tried no more."""
         if len(args) != len(self.types) or self.credit <= 0:
             return None
         found, cost = [], 0.0
@@ -99,29 +141,39 @@ class SettledRun:
             if code is None:
                 return None
             found.append(code)
-        return found if cost < self.values_cost else None
+        window = self.run.window.numbers(args)
+        if window is None or cost >= self.values_cost:
+            return None
+        joined = self.run.joined
+        return (found if len(joined) == len(found) else [found[place] for place in joined]), window
 
-    def columns(self, given: Sequence[int], most: int) -> Sequence[Sequence[int]] | None:
-        """The codes of the distinct rows, by column; None where it takes more than a moment to make them, or there
-        are more than `most`."""
-        found = self.join.columns(given, self.shown, min(most, _FEW_ROWS))
+    def columns(self, given: GivenCodes, codes: Codes, most: int) -> Sequence[Sequence[int]] | None:
+        """The codes of the distinct rows that are shown, by column; None where it takes more than a moment to make
+        them, or there are more than `most`. `codes`: of the snapshot."""
+        prefix, window = given
+        found = self.join.columns(prefix, self.shown, min(most, _FEW_ROWS))
         if found is None:
             self.credit -= _LOSS
             return None
         if self.credit < _CREDIT:
             self.credit += 1
+        shown: Sequence[Sequence[int]] = found
         if self.is_distinct and len(found[0]) > 1:
             rows = dict.fromkeys(zip(*found, strict=True))
             if len(rows) < len(found[0]):
-                return list(zip(*rows, strict=True))
-        return found
+                shown = list(zip(*rows, strict=True))
+        if self.run.order and len(shown[0]) > 1:
+            arrays = [np.array(column, np.int64) for column in shown]
+            places = sorted_rows(arrays, codes, self.run.order, window[1])
+            shown = [column[places].tolist() for column in arrays]
+        return shown if window == _ALL else [column[slice(*window)] for column in shown]
 
     def result(self, snapshot: Snapshot, columns: Sequence[Sequence[int]]) -> Result:
         """The answer that has these rows."""
         codes = [np.array(column, np.int64) for column in columns]
         databases, values = {self.source: snapshot}, Scratch(snapshot.codes)
         return shown_result(
-            self.plan, codes, values, t=snapshot.t, engine="LOCAL", started=0.0, databases=databases
+            self.run.plan, codes, values, t=snapshot.t, engine="LOCAL", started=0.0, databases=databases
         )
 
 
@@ -129,8 +181,9 @@ class SettledRun:
 class PlainRun:
     """A plan that one call of the small join's kernel runs, with what its answers show.
 
-    `state`: of the snapshots that the plan is for. `given`: the variables of the arguments. `shown`: of the
-    columns. `left`: how often it may still come to nothing.
+    `state`: of the snapshots that the plan is for. `given`: the variables of the arguments that the join begins
+    with, which are `joined` among these. `shown`: of the columns. `order`: of the rows, as of `order_keys`.
+    `left`: how often it may still come to nothing.
     """
 
     plan: Plan
@@ -138,24 +191,33 @@ class PlainRun:
     state: Hashable
     options: Options
     given: tuple[str, ...]
+    joined: tuple[int, ...]
     shown: tuple[str, ...]
     kept: frozenset[str]
+    window: RowWindow
+    order: Sequence[tuple[int, bool]]
     left: int = _PATIENCE
 
     @staticmethod
     def of(question: Question, plan: Plan, work: EstimatedWork) -> PlainRun | None:
         """The plain run of a question's text; None where the plan needs the usual way."""
-        query, find, options = plan.query, plan.query.find, question.request.options
-        given = tuple(each.binding.target.name for each in query.inputs[1:])  # type: ignore[union-attr]
+        # The plan's query has the numbers of one request for those of rows.
+        query, find, options = question.query, plan.query.find, question.request.options
+        window = RowWindow.of(query)
+        names = [each.binding.target.name for each in query.inputs[1:]]  # type: ignore[union-attr]
+        joined = tuple(place for place in range(len(names)) if place not in window.places)
+        given = tuple(names[place] for place in joined)
         shown = [each.var.name for each in find.elements if isinstance(each, FindVar | FindPull)]
         if (
             plan.options != options
             or len(shown) < len(find.columns)
             or len(shown) < len(find.elements)
             or query.with_
-            or query.order_by
+            or query.hides_order
             or query.computes_rows
-            or query.window != (0, None)
+            or find.takes_one
+            # Which rows are shown depends on how they are made.
+            or (query.is_limited and not query.order_by)
             or plan.weighted
             or plan.multiplicity is not None
             or plan.sharing is not None
@@ -167,7 +229,16 @@ class PlainRun:
         ):
             return None
         return PlainRun(
-            plan, work, state_of(question.snapshot), options, given, tuple(shown), frozenset(plan.answer)
+            plan,
+            work,
+            state_of(question.snapshot),
+            options,
+            given,
+            joined,
+            tuple(shown),
+            frozenset(plan.answer),
+            window,
+            order_keys(query),
         )
 
     def suits(self, question: Question) -> bool:
@@ -184,13 +255,16 @@ class PlainRun:
 
     def rows(self, question: Question, run: QueryRun, joins: KeptJoins) -> Batch | None:
         """The distinct rows of a question that suits; None where it has to be run as any question is."""
-        plan, values, cancel = self.plan, run.values, run.cancel
+        plan, values, cancel, args = self.plan, run.values, run.cancel, question.args
+        if self.window.numbers(args) is None:
+            return None
         bound = joins.lend(plan, question.databases, run)
         if bound is None:
             return None
         try:
             codes, start = question.snapshot.codes, {}
-            for name, value in zip(self.given, question.args, strict=True):
+            for name, place in zip(self.given, self.joined, strict=True):
+                value = args[place]
                 code = codes.lookup(value)
                 start[name] = np.array([values.intern(value) if code is None else code], np.int64)
             small = None if bound.join is None else bound.join.begun(Batch(1, start), counted=False)
@@ -226,6 +300,12 @@ class PlainRun:
     def result(self, question: Question, rows: Batch, run: QueryRun, started: float) -> Result:
         codes = [rows.columns[name] for name in self.shown]
         t, databases, cancel = question.snapshot.t, question.databases, run.cancel
+        window = self.window.numbers(question.args)
+        if self.order and rows.size > 1:
+            order = sorted_rows(codes, run.values, self.order, None if window is None else window[1], cancel)
+            codes = [column[order] for column in codes]
+        if window is not None and window != _ALL:
+            codes = [column[slice(*window)] for column in codes]
         result = shown_result(
             self.plan, codes, run.values, t=t, engine="LOCAL", started=started, databases=databases
         )
@@ -248,7 +328,7 @@ class PlainRuns:
     def keep(self, question: Question, plan: Plan, work: EstimatedWork) -> None:
         """Takes in the plan with which a plain question was run."""
         known = self._known.get(question.text)
-        if known is None or known.plan is not plan:
+        if known is None or known.plan.body is not plan.body:
             plain = PlainRun.of(question, plan, work)
             if plain is not None:
                 self._known.put(question.text, plain, _PLAIN_BYTES + len(question.text))

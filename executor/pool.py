@@ -227,7 +227,7 @@ class Pool:
 
         def work() -> T | None:
             nonlocal rows
-            columns = run.columns(given, most)
+            columns = run.columns(given, snapshot.codes, most)
             if columns is None:
                 return None
             rows = CodedRows(run.shape, columns)

@@ -125,7 +125,7 @@ class Result:
 
 def sorted_rows(
     codes: Sequence[Codes],
-    values: Scratch,
+    values: Coder,
     keys: Sequence[tuple[int, bool]],
     first: int | None = None,
     cancel: Cancel | None = None,

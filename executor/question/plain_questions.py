@@ -1,7 +1,8 @@
 """Questions of texts that are known, whose arguments mean what they are: made without looking at the text again.
 
-Taken where a text reads `$` alone and its inputs are single variables that stand for values of attributes. An
-argument of another type than these have, which is converted or warned of, is settled as in `question`.
+Taken where a text reads `$` alone and its inputs are single variables that stand for values of attributes, or are
+numbers of rows. An argument of another type than these have, which is converted or warned of, is settled as in
+`question`.
 """
 
 from __future__ import annotations
@@ -41,13 +42,16 @@ class PlainText:
         if not isinstance(source, ast.SourceInput) or query.args or query.rules or outline.relations:
             return None
         types, names = [], set()
+        numbers = {each.name for each in (query.limit, query.offset) if isinstance(each, ast.Var)}
         for each in inputs:
             binding = each.binding if isinstance(each, ast.BindingInput) else None
             target = binding.target if isinstance(binding, ast.ScalarBinding) else None
             if not isinstance(target, ast.Var) or target.name in names:
                 return None
             names.add(target.name)
-            held = _type_held(outline.places.variables.get(target.name, ()), source.name, snapshot)
+            places = outline.places.variables.get(target.name, ())
+            is_number = target.name in numbers and not places
+            held = "long" if is_number else _type_held(places, source.name, snapshot)
             if held is None:
                 return None
             types.append(held)

@@ -33,12 +33,12 @@ from adalog.gateway.protocols.negotiation import GraphQLRequest
 from adalog.gateway.protocols.persisted import PersistedQueries
 from adalog.schema.documents.operations import Answer, OperationRequest, Operations, root_fields
 from adalog.schema.documents.preparation import PreparedDocument
-from adalog.schema.fields.alone import WrittenAnswer
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal
 from adalog.schema.request.first_step import FirstStep
 from adalog.schema.request.transaction_wait import missed
+from adalog.schema.writing.written_answer import WrittenAnswer
 
 T = TypeVar("T")
 Gone = Callable[[], Coroutine[Any, Any, None]]
@@ -167,7 +167,7 @@ class Answering:
             if services.pool.permissions.guard(viewer_asking(), snapshot) is not None:
                 return None
             written = self.operations.at_once(single, services, snapshot, request.variables)
-        except AdalogError:
+        except Exception:  # noqa: BLE001 - the usual way says what is wrong
             return None
         if written is None:
             return None

@@ -45,7 +45,7 @@ from adalog.schema.documents.introspection import IntrospectionWriter
 from adalog.schema.documents.measure import only_introspects
 from adalog.schema.documents.mistakes import advised
 from adalog.schema.documents.preparation import Documents, PreparedDocument, Root
-from adalog.schema.fields.alone import WrittenAnswer, answered_alone, written_at_once
+from adalog.schema.fields.alone import answered_alone, written_at_once
 from adalog.schema.fields.object_lists import object_list
 from adalog.schema.fields.single_field import SingleField
 from adalog.schema.fields.types import warnings_of
@@ -73,6 +73,7 @@ from adalog.schema.typed.roots import TYPED_MODEL, TYPED_ROOT
 from adalog.schema.typed.selection import Selected, selected
 from adalog.schema.typed.surface import CHANGED
 from adalog.schema.writing.columnar import FieldShape
+from adalog.schema.writing.written_answer import WrittenAnswer
 from adalog.store.files.gc_pause import uncollected
 from adalog.store.snapshot.snapshot import Snapshot
 
@@ -433,8 +434,10 @@ class Operations:
     ) -> WrittenAnswer | None:
         """The answer to a request that is one field and waits for nothing, on the newest snapshot, for a client who
         sees all of it; None: use `alone`, as if nothing had been."""
-        if single.writes or isinstance(single, TypedField):
+        if single.writes:
             return None
+        if isinstance(single, TypedField):
+            return single.written_at_once(services, snapshot, variables)
         given = single.given(variables)
         return None if given is None else written_at_once(single, services, snapshot, given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import graphql
@@ -20,6 +20,7 @@ from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, Objects, 
 from adalog.schema.writing.encoding import Encoding
 from adalog.schema.writing.longs import write_long
 from adalog.schema.writing.rows import CODED_CELLS
+from adalog.schema.writing.written_answer import WrittenAnswer
 
 if TYPE_CHECKING:
     from adalog.executor.pool import CodedRows
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
     from adalog.schema.request.budget import JsonChunks
     from adalog.schema.request.context import Context, Services
     from adalog.store.snapshot.snapshot import Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenAnswer:
-    """A whole answer without errors. `rows`: what its queries gave, for the metrics."""
-
-    text: bytes
-    rows: int
 
 
 _READ: Final = frozenset({"basis", "with", "withArgs", "encoding", "timeoutMs"})

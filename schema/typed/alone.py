@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import graphql
+import orjson
 from graphql import Undefined
 from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetails
@@ -22,13 +23,15 @@ from graphql.utilities.coerce_input_value import coerce_default_value, coerce_in
 
 from adalog.schema.arguments.viewers import visible_as_named
 from adalog.schema.request.budget import JsonChunks
-from adalog.schema.request.context import Context
+from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import format_located
 from adalog.schema.typed.reading.kept_reads import KeptReads
 from adalog.schema.typed.reading.reads import answered
 from adalog.schema.typed.roots import MUTATIONS, TYPED_MODEL, TYPED_ROOT, TypedRoot
 from adalog.schema.typed.selection import Selected, selected
 from adalog.schema.typed.slots import VariableForm, filled_value
+from adalog.schema.writing.written_answer import WrittenAnswer
+from adalog.store.snapshot.snapshot import Snapshot
 
 # Forms of variables for which a document is settled, and the characters of one.
 _MOST: Final = 4
@@ -46,7 +49,8 @@ class TypedArguments:
 @dataclass(frozen=True, slots=True)
 class TypedField:
     """The one root field of a document. `name`: of the operation. `alias`: in the answer. `nullable`: whether an
-    error leaves the answer with a null in its place. `executor`: of the document without its variables."""
+    error leaves the answer with a null in its place. `executor`: of the document without its variables. `opening`:
+    what stands before the field in the answer."""
 
     name: str | None
     alias: str
@@ -56,6 +60,7 @@ class TypedField:
     variables: tuple[_Variable, ...]
     executor: Executor[Any]
     writes: bool = False
+    opening: bytes = b""
     # By the form of the variables; None: as graphql-core refuses it.
     _settled: dict[str, KeptReads | None] = field(default_factory=dict, compare=False)
 
@@ -95,6 +100,18 @@ class TypedField:
             return selected(executor, query, [FieldDetails(self.node, None)])
         except (graphql.GraphQLError, RecursionError):
             return None
+
+    def written_at_once(
+        self, services: Services, snapshot: Snapshot, variables: Mapping[str, Any] | None
+    ) -> WrittenAnswer | None:
+        """The answer of what is read without a wait on the newest snapshot, for a client who sees all of it; None
+        where `answer` is to make it, as if nothing had been."""
+        given = self.given(variables)
+        found = None if given is None else given.reads.written_at_once(services, snapshot, given.values)
+        if found is None:
+            return None
+        text = b"".join((b'{"data":{', self.opening, found, b"}}"))
+        return WrittenAnswer(text, 0) if len(text) <= services.limits.result_bytes else None
 
     async def answer(self, context: Context, given: TypedArguments) -> dict[str, Any]:
         """The body of the answer."""
@@ -164,14 +181,16 @@ def typed_field(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -
     executor = Executor.build(schema, graphql.DocumentNode(definitions=(without, *others)))
     if isinstance(executor, list):
         return None
+    alias = node.name.value if node.alias is None else node.alias.value
     return TypedField(
         None if operation.name is None else operation.name.value,
-        node.name.value if node.alias is None else node.alias.value,
+        alias,
         node,
         not graphql.is_non_null_type(definition.type),
         root,
         variables,
         executor,
+        opening=orjson.dumps(alias) + b":",
     )
 
 

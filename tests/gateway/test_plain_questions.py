@@ -74,7 +74,19 @@ TEXTS = [
     "[:find ?m :in $ [?n ...] :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
     "[:find ?m :in $ ?n :where [?e :x/name ?n] [?e :x/nothing ?d] [?d :x/name ?m]]",
     "[:find (pull ?d [:x/name]) :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d]]",
+    """[:find ?t ?d :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/tags ?t]
+        :order-by [[?d :desc] ?t] :limit 3]""",
+    """[:find ?d ?t :in $ ?n ?f :where [?e :x/number ?n] [?e :x/many ?d] [?d :x/number ?t]
+        :order-by [?t [?d :desc]] :limit ?f :offset 1]""",
+    """[:find ?d ?t :in $ ?f ?o ?n :where [?e :x/number ?n] [?e :x/many ?d] [?d :x/number ?t]
+        :order-by [?d] :offset ?o :limit ?f]""",
+    """[:find ?x :in $ ?f ?n :where [?e :x/number ?n] [?e :x/many ?d] [?d :x/number ?x] [?d :x/number ?f]
+        :order-by [?x] :limit ?f]""",
+    """[:find ?d :in $ ?n :where [?e :x/number ?n] [?e :x/many ?d] [?d :x/number ?t]
+        :order-by [[?t :desc]] :limit 2]""",
+    "[:find ?d :in $ ?n ?f :where [?e :x/number ?n] [?e :x/many ?d] :limit ?f]",
 ]
+NUMBERED = TEXTS[-6:]
 JSONS: list[Any] = [
     *("a", "b", "c", "t", "no", "", ":k/v", "k/v", LONG, "1", "2024-05-01T12:00:00.123Z", "\u0001"),
     *(1, 2, -5, 0, 9007199254740993, 2**70, 2.0, 1.0, 2.5, -1.5, True, False, None, [], ["a"], [1, 2]),
@@ -85,6 +97,8 @@ arguments = st.one_of(
     st.lists(st.sampled_from(JSONS[:3]), min_size=1, max_size=1),
     st.lists(st.sampled_from(JSONS), min_size=1, max_size=2),
     st.lists(st.sampled_from(JSONS), max_size=3),
+    st.lists(st.sampled_from([0, 1, 2, 3, 2**60, 2**61, 2**63, -1, "1", 1.0]), min_size=1, max_size=3),
+    st.lists(st.sampled_from([1, 1, 2, 2, 2**61]), min_size=1, max_size=3),
 )
 ASKED = """query ($q: EDN!, $a: [JSON!], $b: BasisInput, $w: EDN, $f: Int, $n: Encoding, $e: Engine) {
   q(query: $q, args: $a, basis: $b, with: $w, first: $f, encoding: $n, engine: $e) {
@@ -106,8 +120,8 @@ def open_gateway() -> Iterator[Gateway]:
     with gateway(None, DECLARED, DATA, LATER) as opened:
         for _ in range(3):
             for text in TEXTS:
-                for one in ("a", 1, 2.0, True, ":k/v"):
-                    opened.post(ROWS, q=text, a=[one])
+                for given in (["a"], [1], [2.0], [True], [":k/v"], [1, 1], [1, 1, 1]):
+                    opened.post(ROWS, q=text, a=given)
         yield opened
 
 
@@ -134,7 +148,7 @@ def rows_by_plain_run(opened: Gateway, text: str, *args: Any) -> tuple[Any, int]
 
 @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    text=st.sampled_from([*TEXTS, TWO_HOPS, TWO_HOPS]),
+    text=st.sampled_from([*TEXTS, TWO_HOPS, TWO_HOPS, *NUMBERED, *NUMBERED]),
     args=arguments,
     at=st.sampled_from([None, None, None, {"t": 3}, {"since": 2}, {"history": True}, {"t": 2}]),
     tried=st.sampled_from([None, None, None, None, WITH]),
@@ -244,6 +258,11 @@ def test_a_known_text_with_a_value_of_its_type_is_run_by_what_was_kept(open_gate
     assert rows_by_plain_run(open_gateway, TWO_HOPS, "no") == ([], 1)
     assert rows_by_plain_run(open_gateway, TEXTS[4], 1)[1] == 1
     assert rows_by_plain_run(open_gateway, TEXTS[4], 1.0)[1] == 0, "it is converted"
+    for text, args in zip(NUMBERED, ([["a"], [2, 2], [2, 1, 1], [1, 1], [1], [1, 1]]), strict=True):
+        # Orders by what is not shown, and limits without an order, are not.
+        assert rows_by_plain_run(open_gateway, text, *args)[1] == (text not in NUMBERED[-3:]), text
+        ran = at_once(open_gateway, ROWS, q=text, a=args)[1]
+        assert ran == (text not in NUMBERED[-3:]), text
 
 
 def test_a_declaration_under_a_known_text_counts_at_once() -> None:

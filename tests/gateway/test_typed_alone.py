@@ -13,6 +13,8 @@ import httpx
 import pytest
 
 from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.kernels.loading import SMALL_JOIN
+from adalog.executor.plain_run import SettledRun
 from adalog.gateway.settings.config import Settings
 from adalog.schema.documents.operations import Operations, PreparingExecutor
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
@@ -64,6 +66,11 @@ def both(opened: Gateway, document: str, variables: dict[str, Any], **more: Any)
         return first, ask()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kernel() -> None:
+    SMALL_JOIN.load()
+
+
 @pytest.fixture(params=[False, True], ids=["all", "guarded"])
 def guarded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Gateway]:
     with issues(tmp_path, TYPED, port=0) as found:
@@ -99,6 +106,53 @@ def test_limits_are_the_same(limits: dict[str, Any], cached: bool) -> None:
             for given in ({}, {"f": 2, "n": "Ada"}, {"f": 3, "n": "nobody"}, {"f": 0}):
                 alone, usual = both(opened, document, given)
                 assert alone == usual, document
+                assert all(opened.post_directly(document, **given) == usual[4:] for _ in range(3))
+
+
+LISTS = [
+    "query ($n: String) { person(name: $n) { id name born child { name __typename } } }",
+    "query ($n: String, $f: Int, $o: Int) { x: people(where: {name: {eq: $n}}, first: $f, offset: $o) { name } }",
+    "query ($b: Long, $f: Int, $o: Int) { people(where: {born: {eq: $b}}, offset: $o, first: $f) { id born } }",
+    "query ($b: Long) { people(where: {child: {some: {born: {eq: $b}}}}, first: 2) { name } }",
+    "query ($n: String) { people(where: {child: {some: {name: {eq: $n}}}}) { name } }",
+    "query ($f: Int, $o: Int) { people(first: $f, offset: $o) { name child { name } } }",
+    "query ($n: String) { people(where: {name: {eq: $n}}, orderBy: [{born: DESC}]) { name } }",
+    "query ($n: String, $t: Long) { people(where: {name: {eq: $n}}, basis: {t: $t}) { name } }",
+    'query ($n: String) { people(where: {name: {eq: $n}}, as: {roles: [], claims: {sub: "x"}}) { name } }',
+]
+LISTED: list[dict[str, Any]] = [
+    {"n": "Ada", "b": 1815, "f": 2, "o": 0, "t": 3},
+    {"n": "Byron", "b": 1816, "f": 1, "o": 1, "t": 2},
+    {"n": "Anne", "b": 7, "f": 5, "o": 3},
+    {"n": "Ralph", "b": 1815, "f": 0, "o": 2},
+    {"n": "nobody", "b": -1, "f": 2, "o": 2**53},
+    {"n": None, "b": None, "f": None, "o": None},
+    {"n": "", "b": "1815", "f": -1, "o": -1},
+    {"n": 7, "b": 1.5, "f": 10_000_000},
+    {"f": 3},
+    {"f": 2, "o": 1},
+]
+CHANGES = ("[]", '[{:person/name "Ada" :person/born 1816}]', '[[:db/retractEntity [:person/name "Abel"]]]')
+OTHERS = """[{:person/name "Eve" :person/born 1815 :person/child {:person/name "Cain" :person/born 1816}}
+ {:person/name "Abel" :person/born 1816} {:person/name "long %s" :person/born 1816}]""" % ("x" * 600)  # fmt: skip
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("document", LISTS)
+def test_what_is_read_at_once_is_the_same(document: str, cached: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[Any] = []
+    original = SettledRun.columns
+    monkeypatch.setattr(SettledRun, "columns", lambda *given: ran.append(1) or original(*given))
+    cache = CacheSettings() if cached else None
+    with gateway(None, SCHEMA, FAMILY, DECLARED, OTHERS, cache=cache) as opened:
+        for change in CHANGES:
+            opened.database.transact(change)
+            for given in [each for each in LISTED for _ in range(3)]:
+                if cached:
+                    opened.pool.cache.memory.clear()
+                assert opened.post_directly(document, **given) == both(opened, document, given)[1][4:], given
+    # Those of all entities, or with an order, a basis or a viewer of their own are not.
+    assert bool(ran) == (document in LISTS[:-4])
 
 
 def test_documents_are_measured_alike() -> None:

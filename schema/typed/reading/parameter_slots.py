@@ -16,7 +16,7 @@ _COMPARED: Final = frozenset(("eq", "ne", "lt", "lte", "gt", "gte", "contains", 
 
 
 def parameter_slots(model: Model, root: TypedRoot, chosen: Selected) -> frozenset[str]:
-    """The variables of which all slots stand where `FilterCompiler` takes a value as it is. All others may decide
+    """The variables of which all slots stand where a compiler takes a value as it is. All others may decide
     how a query is written."""
     places = _Places(model)
     keys = {_ID, *_plain_keys(root.model)} if root.kind in ("one", "node") else set()
@@ -25,6 +25,8 @@ def parameter_slots(model: Model, root: TypedRoot, chosen: Selected) -> frozense
             places.parameter(value)
         elif name == "where" and root.kind == "list":
             places.where(root.model, value)
+        elif name == "offset" and root.kind == "list":
+            places.parameter(value)
         else:
             places.other(value)
     places.fields(chosen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.values import Keyword
@@ -20,7 +20,7 @@ from adalog.schema.arguments.speculation import BasisReading
 from adalog.schema.arguments.values import BasisInput
 from adalog.schema.arguments.viewers import visible_as_named
 from adalog.schema.request.budget import JsonChunks, RepeatedWork
-from adalog.schema.request.context import Context
+from adalog.schema.request.context import Context, Services
 from adalog.schema.request.limits import exceeded
 from adalog.schema.request.transaction_wait import reached
 from adalog.schema.request.visible_database import VisibleDatabase
@@ -34,10 +34,15 @@ from adalog.schema.typed.reading.queries import PatternText, QueryText
 from adalog.schema.typed.reading.writer import DB_ID, JsonWriter, Shape
 from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
+from adalog.schema.typed.slots import Slot
 from adalog.store.files.gc_pause import uncollected
 from adalog.store.snapshot.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from adalog.executor.pool import CodedRows
+
 _ROWS: Final = "rows"
+_WRITTEN: Final = frozenset(("one", "list"))
 # Values below which the event loop is not worth leaving, and the pool's cost of writing one.
 _INLINE_VALUES: Final = 4_000
 _VALUE_COST: Final = 8.0
@@ -82,7 +87,7 @@ def _list(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected)
     assert kind is not None
     given = chosen.arguments
     first = size_of(given.get("first"), "first", compiler.most)
-    offset = size_of(given.get("offset"), "offset", 2**53, 0)
+    offset = _offset(given.get("offset"))
     entity = compiler.parameters.variable("e")
     found = Clauses([anchored(kind, entity)])
     found.extend((compiler.filters.where(kind, entity, given.get("where")),))
@@ -95,6 +100,11 @@ def _list(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected)
     tail = f":order-by [{' '.join(terms)}] :limit {limit} :offset {start}"
     query = QueryText(f"[(pull {entity} {inner.text}) ...]", found, (*inner.uses, limit, start), tail)
     return TypedRead(shape, compiler.parameters, compiler.cursors, {_ROWS: query}, pattern=inner.text)
+
+
+def _offset(given: Any) -> Any:
+    """The rows before the first one; a slot for them where there is a slot. Raises ARG_INVALID."""
+    return Slot(given.name, _offset) if isinstance(given, Slot) else size_of(given, "offset", 2**53, 0)
 
 
 def _one(compiler: SelectionCompiler, kind: TypeModel | None, chosen: Selected) -> TypedRead:
@@ -216,6 +226,30 @@ async def answered(
         else:
             found[key] = result.column(0) if result.shape == "collection" else result.rows()
     return await _written(context, asked, found, within)
+
+
+def read_at_once(
+    services: Services, snapshot: Snapshot, asked: TypedRead, values: Mapping[str, Any]
+) -> bytes | None:
+    """The JSON of a compiled root field of a few entities, of the newest snapshot; None where it may take longer.
+    values: of its parameters' slots. Raises what is wrong with these."""
+    texts, own = services.texts, asked.texts
+    if texts is None or own is None or asked.kind not in _WRITTEN or not own.suits(snapshot, texts):
+        return None
+    if asked.anchors and all(snapshot.attribute(each) is None for each in asked.anchors):
+        return None
+    query = asked.parts[_ROWS]
+    args = query.arguments(asked.parameters.filled(values), snapshot)
+
+    def shown(rows: CodedRows) -> bytes | None:
+        found = own.write(snapshot, rows.columns[0], texts, Cancel())
+        if found is None:
+            return None
+        if asked.kind == "one":
+            return found[0] if found else b"null"
+        return b"[" + b",".join(found) + b"]"
+
+    return services.pool.at_once(query.text, args, snapshot, services.limits.rows, shown, unpulled=True)
 
 
 async def _ran(

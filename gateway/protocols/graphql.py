@@ -216,7 +216,8 @@ class GraphQLEndpoint:
             # Errors would not be noticed in the metadata of a file.
             return HttpAnswer(_status(answer, media), PARQUET, await _with_answer(file, body), {})
         held = context.holds_for
-        repeatable = None if held is None else Repeatable(ref(held), asked, context.rows)
+        of = context.lookups
+        repeatable = None if held is None else Repeatable(ref(held), asked, context.rows, of.queries, of.values)
         if answer.executed and not errors and scope["method"] == "GET":
             extra = await _validated(media, body)
             if unchanged(_headers(scope).get(b"if-none-match"), extra["ETag"]):

@@ -26,11 +26,13 @@ _ANSWERED: Final = Answer({}, executed=True)
 
 @dataclass(frozen=True, slots=True)
 class Repeatable:
-    """What an answer is right for, and what is counted of it."""
+    """What an answer is right for, and what is counted of it: `queries` and `values` that the cache had."""
 
     snapshot: ref[Snapshot]
     asked: ReadRequest
     rows: int
+    queries: int
+    values: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class RepeatedResponses:
     def count(self, response: RepeatedResponse, seconds: float) -> None:
         """As of an answer that the cache had."""
         assert self._cache is not None, "it kept the answer"
-        for layer in ("process", "query"):
-            self._cache.tally.add(layer, "hit")
-        self._answering.count(_ANSWERED, response.repeatable.asked, seconds, response.repeatable.rows)
+        of = response.repeatable
+        self._cache.tally.add("process", "hit", of.values)
+        self._cache.tally.add("query", "hit", of.queries)
+        self._answering.count(_ANSWERED, of.asked, seconds, of.rows)

@@ -423,11 +423,21 @@ class Operations:
         context = asked.context
         if isinstance(single, TypedField):
             arguments = single.given(asked.variables)
-            return (
-                None if arguments is None else _alone(single, context, partial(single.answer, context, arguments))
-            )
+            if arguments is None:
+                return None
+            return self._typed_alone(asked.prepared, context, partial(single.answer, context, arguments))
         given = single.given(asked.variables)
         return None if given is None else _alone(single, context, partial(answered_alone, single, context, given))
+
+    async def _typed_alone(
+        self, prepared: PreparedDocument, context: Context, answer: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> Answer:
+        assert prepared.single is not None, "it is a typed field"
+        answered = await _alone(prepared.single, context, answer)
+        if context.holds_for is not None and not self.documents.is_current(prepared):
+            # On the same snapshot the next request may be read by another schema.
+            context.holds_for = None
+        return answered
 
     def at_once(
         self, single: SingleField | TypedField, services: Services, snapshot: Snapshot, variables: Variables

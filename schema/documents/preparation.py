@@ -136,6 +136,13 @@ class Documents:
             return prepared
         return await self.newer(prepared, text) or prepared
 
+    def is_current(self, prepared: PreparedDocument) -> bool:
+        """Whether a document was validated with what is declared now."""
+        surfaces = self._surfaces
+        return prepared.surface is None or (
+            surfaces is not None and prepared.surface is surfaces.newest and not surfaces.is_stale
+        )
+
     def known_single(self, text: str) -> SingleField | TypedField | None:
         """The field that a document consists of which the viewer who asks may ask for now; None for others, and
         where that takes a while to find out."""

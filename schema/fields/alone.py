@@ -146,7 +146,8 @@ async def _query_alone(single: SingleField, context: Context, given: Mapping[str
 def _held_for(found: QueryResult, context: Context) -> Snapshot | None:
     """The snapshot that is read, where the cache had the answer, and everybody sees all."""
     question = found.result.question
-    if question is None or found.result.cache != "HIT" or context.visible.guard is not None:
+    context.lookups.add(found.result)
+    if question is None or context.lookups.missed or context.visible.guard is not None:
         return None
     return question.snapshot if all(each is question.snapshot for each in question.databases.values()) else None
 

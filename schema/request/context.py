@@ -21,6 +21,7 @@ from adalog.schema.request.visible_database import VisibleDatabase
 if TYPE_CHECKING:
     from graphql.pyutils import Path
 
+    from adalog.executor.answer.result import Result
     from adalog.executor.live.hub.hub import Hub
     from adalog.executor.live.subscribers.resume import ResumeTokens
     from adalog.executor.permissions.grants import Viewer
@@ -84,12 +85,28 @@ def check_admin(reason: str) -> None:
 
 
 @dataclass(slots=True)
+class CacheLookups:
+    """What the cache was asked for: how many queries, rows and pulls apart how many values, and whether it lacked
+    something."""
+
+    queries: int = 0
+    values: int = 0
+    missed: bool = False
+
+    def add(self, result: Result) -> None:
+        """Adds those of a query's answer."""
+        self.queries += 1
+        self.values += 1 + len(result.pulled)
+        self.missed |= result.cache != "HIT"
+
+
+@dataclass(slots=True)
 class Context:
     """One request: the services, the newest transaction that its client has seen (`min_basis_t`), how many rows
     its queries gave (for the metrics), what its response may still come to, and the warnings of fields that
     cannot carry them, by their paths. visible: the database as its client sees it. reads: its typed fields, with
-    what is selected of each. holds_for: the snapshot that is read, if the cache has the answer, and any request
-    like this one gets the same on it."""
+    what is selected of each. lookups: of its queries in the cache. holds_for: the snapshot that is read, if the
+    cache has the answer, and any request like this one gets the same on it."""
 
     services: Services
     min_basis_t: int | None = None
@@ -100,6 +117,7 @@ class Context:
     reads: list[tuple[Any, asyncio.Future[JsonChunks]]] = field(default_factory=list)
     # None where the client takes nothing but JSON.
     attachment: Attachment | None = None
+    lookups: CacheLookups = field(default_factory=lambda: CacheLookups())
     holds_for: Snapshot | None = None
 
     _present: Snapshot | None = None

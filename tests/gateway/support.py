@@ -76,15 +76,17 @@ class Gateway:
         body = {"query": document, "variables": variables}
         return self.http.post("/graphql", json=body, headers=dict(headers or {}))
 
-    def post_directly(self, document: str, **variables: Any) -> bytes:
+    def post_directly(self, document: str, headers: Mapping[str, str] | None = None, **variables: Any) -> bytes:
         """What a connection answers to the same where it reads the request: the response but for its headers. Of
         the app's, the body."""
         body = {"query": document, "variables": variables}
-        return self.http.call(self._directly(json.dumps(body).encode())) or self.post(document, **variables).content
+        found = self.http.call(self._directly(json.dumps(body).encode(), headers or {}))
+        return found or self.post(document, headers, **variables).content
 
-    async def _directly(self, body: bytes) -> bytes | None:
+    async def _directly(self, body: bytes, given: Mapping[str, str]) -> bytes | None:
         assert self.wire.direct is not None, "no proxies are trusted"
         headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+        headers += [(name.lower().encode(), value.encode()) for name, value in given.items()]
         scope = {
             "type": "http",
             "path": "/graphql",

@@ -3,6 +3,7 @@ schemas say."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.plain_run import SettledRun
+from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.settings.config import Settings
 from adalog.schema.documents.operations import Operations, PreparingExecutor
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway
@@ -153,6 +155,48 @@ def test_what_is_read_at_once_is_the_same(document: str, cached: bool, monkeypat
                 assert opened.post_directly(document, **given) == both(opened, document, given)[1][4:], given
     # Those of all entities, or with an order, a basis or a viewer of their own are not.
     assert bool(ran) == (document in LISTS[:-4])
+
+
+POINTS = """[:find ?n ?o :in $ ?t
+  :where [?i :issue/title ?t] [?i :issue/project ?p] [?p :project/name ?n] [?i :issue/points ?o]]"""
+Q = f"query ($a: [JSON!]) {{ q(query: {json.dumps(POINTS)}, args: $a) {{ rows }} }}"
+TITLED = "query ($t: String) { issue(title: $t) { title points project { name } } }"
+
+
+@pytest.mark.parametrize(("document", "cached"), [(Q, False), (TITLED, False), (Q, True), (TITLED, True)])
+def test_what_is_read_at_once_is_what_one_may_see(
+    document: str, cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Any] = []
+    original = SettledRun.columns
+    monkeypatch.setattr(SettledRun, "columns", lambda *given: ran.append(1) or original(*given))
+    with issues(tmp_path, TYPED, cached=cached, port=0) as found:
+        asked = [(name, title) for name in ("root", "ann", "bob", "nobody") for title in ("one", "three")]
+
+        def seen(*, at_once: bool) -> list[bytes]:
+            if cached:
+                found.pool.cache.memory.clear()
+            with pytest.MonkeyPatch.context() as patched:
+                if not at_once:
+                    patched.setattr(Answering, "at_once", lambda *_: None)
+                return [found.post_directly(document, bearer(name), t=title, a=[title]) for name, title in asked]
+
+        for change in ("[]", '[[:db/retract [:project/name "open"] :project/members [:user/name "ann"]]]'):
+            found.database.transact(change)
+            for _ in range(4):
+                shown = seen(at_once=True)
+            assert shown == seen(at_once=False)
+            assert len(set(shown)) > 2
+            before = len(ran)
+            assert seen(at_once=True)[:2] == shown[:2]
+            # Of those who see everything, and of no other.
+            assert before < len(ran) <= before + 2
+        # Policies that are gone hide nothing.
+        names = re.findall(r':policy/name ("[^"]*")', POLICIES)
+        found.database.transact(f"[{' '.join(f'[:db/retractEntity [:policy/name {each}]]' for each in names)}]")
+        for _ in range(4):
+            shown = seen(at_once=True)
+        assert shown == seen(at_once=False)
 
 
 def test_documents_are_measured_alike() -> None:

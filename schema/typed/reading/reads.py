@@ -270,7 +270,9 @@ async def _ran(
         unpulled=unpulled,
     )
     try:
-        return await context.services.pool.arun(request)
+        result = await context.services.pool.arun(request)
+        context.lookups.add(result)
+        return result
     except AdalogError as error:
         # Its place is in a text that the client does not know.
         again, wait = error.retryable, error.retry_after

@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,12 @@ from urllib.parse import urlencode
 import pytest
 
 from adalog.executor.cache.settings import CacheSettings
+from adalog.executor.cache.tally import Tally
 from adalog.gateway.app import create_app
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
+from adalog.gateway.protocols.repeated import RepeatedResponses
+from adalog.schema.documents.operations import Operations
 from tests.gateway.identity.signed_tokens import settings_for, token
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 from tests.permissions import issues
@@ -189,7 +193,13 @@ def raw(method: str, headers: list[str], sent: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with gateway(None, SCHEMA, FAMILY, cache=CacheSettings()) as opened:
+    with opened_server(SCHEMA, FAMILY) as opened:
+        yield opened
+
+
+@contextmanager
+def opened_server(*transactions: str) -> Iterator[Server]:
+    with gateway(None, *transactions, cache=CacheSettings()) as opened:
         settings = replace(opened.settings, port=0)
         wire = Wire(settings)
         app = create_app(opened.database, opened.pool, settings, wire=wire)
@@ -282,6 +292,61 @@ def test_a_repeated_response_is_that_of_the_newest_transaction(server: Server) -
         assert tally.all()["query", "hit"] == before + 10
 
 
+TYPED = [
+    ("query ($n: String) { person(name: $n) { name born nick } }", {"n": "Kit"}),
+    ("{ people(where: {born: {gt: 1}}, orderBy: [{name: ASC}]) { name nick child { id } } }", None),
+    ('{ people(where: {name: {startsWith: "K"}}) { ident name } peopleConnection { totalCount } }', None),
+    ("{ peopleConnection(first: 3) { totalCount nodes { name nick } pageInfo { endCursor } } }", None),
+]
+
+
+@pytest.mark.parametrize(("document", "variables"), TYPED)
+def test_a_repeated_typed_response_is_that_of_the_newest_transaction(document: str, variables: Any) -> None:
+    declared = "[{:db/ident :person/nick :db/valueType :db.type/string :db/cardinality :db.cardinality/one}]"
+    with opened_server(SCHEMA, FAMILY, declared, '[{:person/name "Kit" :person/nick "k"}]') as server:
+        database, pool = server.opened.database, server.opened.pool
+        post = raw("POST", [], body(document, variables))
+        url = {"query": document} | ({} if variables is None else {"variables": json.dumps(variables)})
+        get = raw("GET", [], urlencode(url).encode())
+        # Of two fields nothing is kept.
+        kept = document.count("people") < 2
+        for change in (
+            "[]",
+            '[{:person/name "Kit" :person/born 1900}]',
+            '[{:other/name "another"}]',
+            '[[:db/add [:person/name "Kit"] :person/nick "new"]]',
+            "[[:db/add :person/nick :db/cardinality :db.cardinality/many]]",
+            '[{:person/name "Kit" :person/nick "newest"}]',
+            "[[:db/add :person/child :graphql/type :person]]",
+            '[[:db/add :person/nick :graphql/name "called"]]',
+        ):
+            database.transact(change)
+            for request in (post, get):
+                seen = {server.ask(request) for _ in range(5)}
+                before = pool.cache.tally.all()
+                asked = server.ask(request)
+                if b'"errors"' not in asked:
+                    now = pool.cache.tally.all()
+                    assert [now[layer, "miss"] - before[layer, "miss"] for layer in ("query", "process")] == [0, 0]
+                    repeated = [now[layer, "hit"] - before[layer, "hit"] for layer in ("query", "process")]
+                    pool_cache, pool.cache.tally = pool.cache.tally, Tally()
+                    with pytest.MonkeyPatch.context() as patched:
+                        patched.setattr(RepeatedResponses, "get", lambda *_: None)
+                        assert server.ask(request) == asked
+                    usual = pool.cache.tally.all()
+                    pool.cache.tally = pool_cache
+                    assert [usual[layer, "hit"] for layer in ("query", "process")] == repeated
+                with pytest.MonkeyPatch.context() as patched:
+                    patched.setattr(Operations, "alone", lambda *_: None)
+                    patched.setattr(RepeatedResponses, "get", lambda *_: None)
+                    seen.add(server.ask(request))
+                assert seen == {asked}, change
+        if kept:
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(GraphQLEndpoint, "exchange", None)
+                assert server.ask(post) == server.ask(post)
+
+
 def test_a_repeated_response_that_the_client_has(server: Server) -> None:
     query = urlencode({"query": Q, "variables": json.dumps({"q": NAMES})}).encode()
     whole = [server.ask(raw("GET", [], query)) for _ in range(3)]
@@ -314,8 +379,16 @@ def test_a_token_is_needed(tmp_path: Any) -> None:
     assert len(set(statuses)) == 2
 
 
-def test_what_is_repeated_is_for_those_who_may_see_it(tmp_path: Path) -> None:
-    titles = raw("POST", [], body(Q, {"q": "[:find ?t :where [_ :issue/title ?t]]"}))
+@pytest.mark.parametrize(
+    ("sent", "each"),
+    [
+        (body(Q, {"q": "[:find ?t :where [_ :issue/title ?t]]"}), b'["'),
+        (body("{ issues { title } }"), b'"title"'),
+        (body("{ issuesConnection(orderBy: [{title: ASC}]) { nodes { title } } }"), b'"title"'),
+    ],
+)
+def test_what_is_repeated_is_for_those_who_may_see_it(tmp_path: Path, sent: bytes, each: bytes) -> None:
+    titles = raw("POST", [], sent)
     settings = settings_for(tmp_path, port=0)
     with gateway(settings, issues.SCHEMA, issues.DATA, cache=CacheSettings()) as opened:
         wire = Wire(settings)
@@ -325,7 +398,7 @@ def test_what_is_repeated_is_for_those_who_may_see_it(tmp_path: Path) -> None:
 
             def seen(**claims: Any) -> list[int]:
                 line = f"Authorization: Bearer {token(**claims)}\r\nHost".encode()
-                return [server.ask(titles.replace(b"Host", line)).count(b'["') for _ in range(4)]
+                return [server.ask(titles.replace(b"Host", line)).count(each) for _ in range(4)]
 
             ann, root = {"sub": "ann", "roles": ["member", "read"]}, {"sub": "root", "roles": ["admin"]}
             assert seen(**root) == seen(**ann) == [3] * 4

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from adalog.datalog import ast, tracing
 from adalog.datalog.ast import Binding, FindAggregate, FindPull, Var
@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from adalog.executor.spark.remote import SparkBackend
 
 
+# With a pattern, the key of what a snapshot keeps.
+_PULLED: Final = "pulled"
 # For the plan of a query that took long; it was planned before, and plans are remembered.
 _EXPLAIN_MS = 1000
 
@@ -180,7 +182,15 @@ class QueryEngine:
         if prepared.node is None:
             return None
         with self.memory.lent(cancel):
-            return EntityWriter(snapshot, texts, cancel).write(prepared.node, entities)
+            written = EntityWriter(snapshot, texts, cancel).write(prepared.node, entities)
+        if written is not None:
+            snapshot.attach((_PULLED, pattern), value=True)
+        return written
+
+    @staticmethod
+    def has_pulled(pattern: str, snapshot: Snapshot) -> bool:
+        """Whether what the pattern reads of the snapshot was made."""
+        return (_PULLED, pattern) in snapshot.attached
 
     def _pattern(self, text: str) -> tuple[PullPattern, bool]:
         """(the pattern of a text, whether there are queries in it)"""

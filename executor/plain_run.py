@@ -38,9 +38,8 @@ from adalog.store.values.codes import Codes, Scratch
 _PLAIN_BYTES: Final = 2_000
 # Runs that came to nothing after which a plan is not tried again.
 _PATIENCE: Final = 4
-# Rows of a settled run, and texts that a snapshot has one for.
+# Rows of a settled run.
 _FEW_ROWS: Final = 256
-_MOST_SETTLED: Final = 1_000
 # A settled run that comes to nothing more often than once in some times is not tried any more.
 _CREDIT: Final = 32
 _LOSS: Final = 8
@@ -293,9 +292,7 @@ class PlainRun:
         snapshot, text = question.snapshot, question.text
         if text in snapshot.attached or snapshot.is_past or not snapshot.is_plain:
             return
-        if len(snapshot.attached) >= _MOST_SETTLED:
-            snapshot.attached.clear()
-        snapshot.attached[text] = SettledRun.of(self, question, join)
+        snapshot.attach(text, SettledRun.of(self, question, join))
 
     def result(self, question: Question, rows: Batch, run: QueryRun, started: float) -> Result:
         codes = [rows.columns[name] for name in self.shown]

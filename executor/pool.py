@@ -377,6 +377,16 @@ class Pool:
         written = self.engine.pull_written(request.pattern, request.entities, snapshot, texts, cancel)
         return self.pulled(request, cancel) if written is None else written
 
+    def pull_at_once(
+        self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, texts: ValueTexts
+    ) -> list[bytes] | None:
+        """What a pattern shows of a few entities that was pulled on the same snapshot before, where it takes no
+        longer than a hand-over; None where `apull` is to pull them, as if nothing had been."""
+        if len(entities) > _FEW_ENTITIES or not self.engine.has_pulled(pattern, snapshot):
+            return None
+        work = partial(self.engine.pull_written, pattern, entities, snapshot, texts, Cancel(text=pattern))
+        return self.turns.at_once(work, pattern)
+
     async def apull(self, request: PullRequest, texts: ValueTexts | None = None) -> Pulled | list[bytes]:
         """`pulled` on the pool's threads; cancelling the task stops it. `texts`: with them a few
         entities of a snapshot with their codes may be pulled as texts, about which nothing is suspicious."""

@@ -81,17 +81,22 @@ class Turns:
                 raise stopping()
             self._running.add(cancel)
 
-    def at_once(self, work: Callable[[], T | None]) -> T | None:
+    def at_once(self, work: Callable[[], T | None], name: str | None = None) -> T | None:
         """The outcome of work that takes less than handing it over, done on this thread. None where it comes to
-        nothing, others wait for a slot, or units are counted: then it is work for `threaded`, and nothing was
-        counted."""
+        nothing, others wait for a slot, units are counted, or work of this name was not brief lately: then it is
+        work for `threaded`, and nothing was counted."""
         client = ASKING.get()
         if self._stopped or client.meter is not None or not self._scheduler.may_run_brief():
+            return None
+        if name is not None and not self._brief.knows(name):
             return None
         began = time.perf_counter()
         outcome = work()
         if outcome is not None:
-            self._scheduler.ran_brief(client, time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            self._scheduler.ran_brief(client, seconds)
+            if name is not None:
+                self._brief.took(name, seconds)
         return outcome
 
     def submit(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +12,7 @@ import orjson
 from adalog.executor.bounds.cancel import Cancel
 from adalog.schema.fields import types
 from adalog.schema.fields.object_lists import object_list
-from adalog.schema.fields.pulls import only, pulled
+from adalog.schema.fields.pulls import only, pulled, pulled_at_once
 from adalog.schema.fields.queries import queried
 from adalog.schema.fields.single_field import SingleField, single_field
 from adalog.schema.fields.transacting import TRANSACT, transaction_alone
@@ -24,6 +24,7 @@ from adalog.schema.writing.written_answer import WrittenAnswer
 
 if TYPE_CHECKING:
     from adalog.executor.pool import CodedRows
+    from adalog.executor.pull.written import ValueTexts
     from adalog.schema.fields.types import QueryResult
     from adalog.schema.request.budget import JsonChunks
     from adalog.schema.request.context import Context, Services
@@ -58,8 +59,10 @@ _PYTHON_NAMES: Final = {"argsEdn": "args_edn", "with": "with_", "withArgs": "wit
 def field_alone(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -> SingleField | None:
     """The one of these fields that a valid document consists of; None for any other document."""
     single = single_field(document, schema, FIELDS)
-    if single is None or single.field != "q" or single.shape is None:
+    if single is None or single.writes:
         return single
+    if single.shape is None:
+        return replace(single, form=((b'{"data":{%b:' % orjson.dumps(single.alias), single.field),))
     if not all(field in _RESULT_FIELDS for _, field, _ in single.shape.fields):
         return None
     if not single.fields <= _CODED_FIELDS:
@@ -71,22 +74,36 @@ def field_alone(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -
     return replace(single, form=tuple(form))
 
 
-# What is written of an answer whose rows are at hand, and the arguments by which they may be.
+# What is written of an answer whose rows are at hand, and the arguments by which they, or what is pulled, may be.
 _CODED_FIELDS: Final = frozenset({"rows", "value", "basisT", "__typename"})
-_CODED_ARGUMENTS: Final = frozenset({"query", "args", "encoding"})
+_CODED_ARGUMENTS: Final = frozenset({"query", "args", "pattern", "eid", "eids", "encoding"})
 
 
 def written_at_once(
     single: SingleField, services: Services, snapshot: Snapshot, given: Mapping[str, Any]
 ) -> WrittenAnswer | None:
-    """The answer to a query that is run without a wait on the newest snapshot, for a client that sees all of it;
-    None where `answered_alone` is to answer, as if nothing had been."""
-    texts, limits = services.texts, services.limits
-    if single.form is None or texts is None or not given.keys() <= _CODED_ARGUMENTS:
+    """The answer to what is read without a wait on the newest snapshot, for a client who sees all of it; None where
+    `answered_alone` is to answer, as if nothing had been. Raises what is wrong with an entity."""
+    form, texts = single.form, services.texts
+    if form is None or texts is None or not given.keys() <= _CODED_ARGUMENTS:
         return None
     if snapshot.codes is not texts.codes or given.get("encoding") not in (None, Encoding.PLAIN):
         return None
-    form, t = single.form, snapshot.t
+    if single.field == "q":
+        return _query_at_once(form, services, snapshot, texts, given)
+    found = pulled_at_once(services, snapshot, texts, given)
+    text = None if found is None else form[0][0] + found + b"}}"
+    return None if text is None or len(text) > services.limits.result_bytes else WrittenAnswer(text, 0)
+
+
+def _query_at_once(
+    form: Sequence[tuple[bytes, str]],
+    services: Services,
+    snapshot: Snapshot,
+    texts: ValueTexts,
+    given: Mapping[str, Any],
+) -> WrittenAnswer | None:
+    t, limits = snapshot.t, services.limits
 
     def written(found: CodedRows) -> WrittenAnswer | None:
         rows = None if len(found) * len(found.columns) > CODED_CELLS else texts.rows(found.columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -22,9 +22,10 @@ from adalog.store.files.gc_pause import uncollected
 
 if TYPE_CHECKING:
     from adalog.datalog.diagnostics import Diagnostic
+    from adalog.executor.pull.written import ValueTexts
     from adalog.schema.arguments.values import BasisInput
     from adalog.schema.arguments.viewers import AsInput
-    from adalog.schema.request.context import Context
+    from adalog.schema.request.context import Context, Services
     from adalog.store.snapshot.snapshot import Snapshot
 
 # Below these many values or texts the event loop is not worth leaving.
@@ -76,6 +77,22 @@ async def pulled(
     else:
         written = _written(maps, how, context.budget, held, within)
     return written, (*reading.told, *found)
+
+
+def pulled_at_once(
+    services: Services, snapshot: Snapshot, texts: ValueTexts, given: Mapping[str, Any]
+) -> bytes | None:
+    """The JSON of a `pull` or `pullMany` of a few entities of the newest snapshot; None where it may take longer.
+    Raises what is wrong with an entity."""
+    many = given.get("eids")
+    eids = [given["eid"]] if many is None else many
+    if not few(eids, _INLINE_TEXTS) or len(eids) > services.limits.rows:
+        return None
+    entities = [entity_of(each, "eid", snapshot) for each in eids]
+    found = services.pool.pull_at_once(given["pattern"], entities, snapshot, texts)
+    if found is None:
+        return None
+    return found[0] if many is None else b"[" + b",".join(found) + b"]"
 
 
 def only(written: JsonChunks) -> JsonChunks | None:

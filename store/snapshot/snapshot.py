@@ -39,6 +39,7 @@ from adalog.store.values.schema import UNDECLARED, Schema, item_types
 
 # So few are looked at one by one.
 _FEW_ATTRIBUTES: Final = 64
+_MOST_ATTACHED: Final = 1_000
 
 
 class SpeculationStart(NamedTuple):
@@ -95,6 +96,12 @@ class Snapshot:
         self._columns: dict[int, Columns] = {}
         self.attached: dict[object, Any] = {}
         self._lock = threading.RLock()
+
+    def attach(self, key: object, value: Any) -> None:
+        """Keeps what a reader found out. There is room for some of it."""
+        if len(self.attached) >= _MOST_ATTACHED:
+            self.attached.clear()
+        self.attached[key] = value
 
     @property
     def key(self) -> tuple[int, int, bool, str]:

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adalog.executor.engine import QueryEngine
+from adalog.executor.pool import Pool
+from adalog.executor.turns.scheduler import Scheduler
 from tests.gateway.support import Gateway, gateway
 
 DECLARED = """
@@ -98,6 +100,8 @@ def open_gateway() -> Iterator[Gateway]:
 def both(opened: Gateway, document: str, **variables: object) -> tuple[bytes, bytes]:
     """(the answer, the answer by way of maps)"""
     first = opened.post(document, **variables).content
+    # Where it is read: at once, if the like of it was pulled on the same snapshot.
+    assert all(opened.post_directly(document, **variables) == first for _ in range(2))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(QueryEngine, "pull_written", lambda *given: None)
         return first, opened.post(document, **variables).content
@@ -132,6 +136,34 @@ def test_a_pattern_of_attributes_is_written_from_codes(open_gateway: Gateway) ->
         answer = open_gateway.data(ONE, p=PATTERN, e='[:x/name "a"]')["pull"]
     assert [json.loads(each) for each in written[0]] == [answer], "it was written"
     assert answer[":x/tags"] == ["", "Z", "a", "b", "later"]
+
+
+def test_a_pattern_that_was_pulled_on_a_snapshot_is_pulled_at_once_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = "query ($p: EDN!, $e: EDN!) { x: pull(pattern: $p, eid: $e) }"
+    many = "query ($p: EDN!, $e: [EDN!]!) { pullMany(pattern: $p, eids: $e) }"
+    asked: list[tuple[str, object]] = [
+        *(
+            (one, each)
+            for each in ('[:x/name "a"]', '[:x/name "b"]', '[:x/name "no"]', "1", "[", "nil", "x" * 20_000)
+        ),
+        *((many, each) for each in ([], ['[:x/name "a"]', "99", '[:x/name "c"]'], ["("], ['[:x/name "a"]'] * 30)),
+    ]
+    away: list[object] = []
+    original = Pool.apull
+    monkeypatch.setattr(Pool, "apull", lambda *given: away.append(given) or original(*given))
+    with gateway(None, DECLARED, DATA) as opened:
+        for change in (None, LATER):
+            if change is not None:
+                opened.database.transact(change)
+            usual = [opened.post(document, p=PATTERN, e=each).content for document, each in asked * 2][len(asked) :]
+            before = len(away)
+            assert [opened.post_directly(document, p=PATTERN, e=each) for document, each in asked] == usual
+            # Of many, and where something is wrong with the entities or nothing is there.
+            assert len(away) - before < 4
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(Scheduler, "may_run_brief", lambda _: False)
+                opened.post_directly(one, p=PATTERN, e='[:x/name "a"]')
+            assert len(away) - before > 1
 
 
 def test_an_attribute_declared_later_is_shown_by_a_known_pattern() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
-from bench import folder, server
+from bench import direct, folder, server
 from bench.debian import PACKAGES
 from bench.line import Line
 
@@ -21,19 +21,22 @@ _TWO_HOPS: Final = (
 _PATTERN: Final = "[:package/name :package/version {:package/depends [:package/name :package/version]}]"
 _PULL: Final = "query ($pattern: EDN!, $eid: EDN!) { pull(pattern: $pattern, eid: $eid) }"
 _ENTITY: Final = "query ($name: String!) { package(name: $name) { name version depends { name version } } }"
+_LIST: Final = """query ($name: String!) {
+  packages(where: {name: {eq: $name}}, first: 5) { name version depends { name version } } }"""
 _EMPTY: Final = '{"query":"{ empty }"}'
 _ROUNDS: Final = 5
 
 
 def requests(quick: bool, say: Callable[[str], None]) -> list[Line]:
-    """Two hops computed and from the cache, a pull and a typed entity with nested lists. The servers take turns;
-    one client."""
+    """Two hops computed and from the cache, a pull and typed fields with nested lists, over HTTP: the servers take
+    turns; one client. Then the same in this process."""
     count = 1_000 if quick else 3_000
     names = pq.read_table(PACKAGES, columns=["name"])["name"].to_pylist()
     names = names[:: max(1, len(names) // count)][:count]
     lookups = [server.q(_TWO_HOPS, name) for name in names]
     pulls = [_pull(name) for name in names]
-    entities = [_typed(name) for name in names]
+    entities = [_typed(_ENTITY, name) for name in names]
+    lists = [_typed(_LIST, name) for name in names]
     ports = {name: server.free_port() for name in ("empty", "uncached", "cached")}
     with (
         folder.with_sample() as data,
@@ -47,6 +50,8 @@ def requests(quick: bool, say: Callable[[str], None]) -> list[Line]:
             "a two-hop lookup, from the cache": (cached, ports["cached"], lookups[:1] * count, 0.12),
             "a pull with a nested list": (uncached, ports["uncached"], pulls, 0.3),
             "a typed entity with a nested list": (uncached, ports["uncached"], entities, 0.3),
+            "a typed entity, from the cache": (cached, ports["cached"], entities[:1] * count, 0.12),
+            "a typed list of a filter": (uncached, ports["uncached"], lists, 0.3),
         }
         server.first_answer(empty, ports["empty"], _EMPTY)
         for process, port, bodies, _ in work.values():
@@ -61,11 +66,30 @@ def requests(quick: bool, say: Callable[[str], None]) -> list[Line]:
                     used[name].append(cost)
             say("    " + "; ".join(f"{name} {cost * 1e3:.3f} ms" for name, cost in costs.items()))
     theirs = min(used["empty"]) * 1e3
-    return [
+    over_http = [
         Line("light", f"CPU of {name}, over HTTP", "ms", min(used[name]) * 1e3,
              "empty Strawberry resolver", theirs, bar=bar)
         for name, (*_, bar) in work.items()
     ]  # fmt: skip
+    return [*over_http, *_in_process(lookups, pulls, entities, lists, say)]
+
+
+def _in_process(
+    lookups: list[str], pulls: list[str], entities: list[str], lists: list[str], say: Callable[[str], None]
+) -> list[Line]:
+    works: list[tuple[str, list[str], bool, float | None]] = [
+        ("a two-hop lookup", lookups, False, 60),
+        ("a two-hop lookup that the cache then keeps", lookups, True, None),
+        ("a pull with a nested list", pulls, False, None),
+        ("a typed entity with a nested list", entities, False, None),
+        ("a typed list of a filter", lists, False, None),
+    ]
+    found = []
+    for name, bodies, cached, bar in works:
+        used = direct.cpu_seconds(bodies, _ROUNDS, cached=cached) * 1e6
+        say(f"    {name}, in process: {used:.1f} µs")
+        found.append(Line("light", f"CPU of {name}, in process", "µs", used, "", None, bar=bar))
+    return found
 
 
 def _cost(process: server.Process, port: int, bodies: list[str]) -> float:
@@ -79,5 +103,5 @@ def _pull(name: str) -> str:
     return json.dumps({"query": _PULL, "variables": {"pattern": _PATTERN, "eid": f'[:package/name "{name}"]'}})
 
 
-def _typed(name: str) -> str:
-    return json.dumps({"query": _ENTITY, "variables": {"name": name}})
+def _typed(document: str, name: str) -> str:
+    return json.dumps({"query": document, "variables": {"name": name}})

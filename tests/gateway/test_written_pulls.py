@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from adalog.executor.engine import QueryEngine
 from adalog.executor.pool import Pool
+from adalog.executor.turns.brief_work import BriefWork
 from adalog.executor.turns.scheduler import Scheduler
 from tests.gateway.support import Gateway, gateway
 
@@ -151,6 +152,8 @@ def test_a_pattern_that_was_pulled_on_a_snapshot_is_pulled_at_once_on_it(monkeyp
     away: list[object] = []
     original = Pool.apull
     monkeypatch.setattr(Pool, "apull", lambda *given: away.append(given) or original(*given))
+    # However busy the machine is.
+    monkeypatch.setattr(BriefWork, "knows", lambda *_: True)
     with gateway(None, DECLARED, DATA) as opened:
         for change in (None, LATER):
             if change is not None:

@@ -17,7 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -254,12 +254,4 @@ def running(where: Path | None = None, fsync: str = "off") -> Iterator[PostgresS
         own.remove()
 
 
-def until(true: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Returns when it is true."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never was"
-        time.sleep(0.005)
-
-
-__all__: Sequence[str] = ["PASSWORD", "PostgresServer", "pgbench", "running", "until"]
+__all__: Sequence[str] = ["PASSWORD", "PostgresServer", "pgbench", "running"]

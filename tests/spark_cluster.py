@@ -12,7 +12,8 @@ from pathlib import Path
 
 from adalog.cluster.java import java_home
 from adalog.cluster.processes import end_process
-from tests.spark_processes import descendants, said_by, until
+from tests.spark_processes import descendants, said_by
+from tests.waiting import until
 
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR")
 

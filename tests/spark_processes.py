@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
+
+from tests.waiting import until
 
 T = TypeVar("T")
 
@@ -65,14 +66,3 @@ def busy_worker(java: int, before: dict[int, int] | None = None) -> int:
     """A Python worker that computes, waited for."""
     known = before or {}
     return until(lambda: next((pid for pid in workers_of(java) if ticks(pid) > known.get(pid, 0) + 10), None))
-
-
-def until(found: Callable[[], T | None], seconds: float = 60.0) -> T:
-    """What there is at last."""
-    waited = threading.Event()
-    for _ in range(int(seconds / 0.05)):
-        held = found()
-        if held:
-            return held
-        waited.wait(0.05)
-    raise AssertionError("it never came")

@@ -24,7 +24,7 @@ from tests.gateway.explorer.test_browser import PACKAGES, SQLITE
 from tests.gateway.identity.test_auth import digest
 from tests.gateway.support import Gateway, gateway, served
 from tests.gateway.test_running_queries import ASK, CANCEL, LIST, NUMBERS, SLOW
-from tests.several.clients import until
+from tests.waiting import until
 
 pytestmark = needs_chromium
 

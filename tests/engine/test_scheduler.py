@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from adalog.executor.bounds.client import Client
 from adalog.executor.turns.lanes import Lane, LaneSlots
 from adalog.executor.turns.scheduler import Scheduler
 from adalog.executor.turns.ticket import Ticket
+from tests.waiting import until
 
 ANN, BOB = Client("ann", 1), Client("bob", 2)
 HEAVY, LIGHT = 1e9, 0.0
@@ -75,15 +76,6 @@ class Stage:
 
     def moved(self, why: str) -> int:
         return self.scheduler.figures().moves[why]
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Looks again and again; counts have no event."""
-    for _ in range(20_000):
-        if true():
-            return
-        threading.Event().wait(0.001)
-    pytest.fail("it did not happen within 20 s")
 
 
 def ticket_of(job: Job) -> Ticket[str]:

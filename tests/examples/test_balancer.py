@@ -27,8 +27,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.postgres_servers import PostgresServer
-from tests.several.clients import until
 from tests.several.gateway import Gateway
+from tests.waiting import until
 
 EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "balancer"
 SECONDS: Final = float(os.environ.get("ADALOG_BALANCER_SECONDS", "0"))

@@ -13,7 +13,8 @@ from adalog.store.backup.check_backups import check_backups
 from adalog.store.files.place import place_of
 from tests.faults.disk import Kind
 from tests.faults.machine import Machine
-from tests.several.clients import Refused, until
+from tests.several.clients import Refused
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,10 @@ import pytest
 
 from tests.faults.disk import ALL, RUNS, Kind
 from tests.faults.machine import Machine
-from tests.several.clients import TRANSACT, Caller, log_of, patiently, text_of, until
+from tests.several.clients import TRANSACT, Caller, log_of, patiently, text_of
 from tests.several.history import History
 from tests.several.storm import storm
+from tests.waiting import until
 
 KILLS = min(3, max(1, len(RUNS) // 16))
 # A server takes as long as a hundred lives of the writers.

@@ -12,9 +12,10 @@ import pytest
 from adalog.gateway.settings.config import Settings
 from tests.gateway.bounds import bounded
 from tests.gateway.connections.test_events import Reader, asked
-from tests.gateway.connections.test_websocket import client_of, until
+from tests.gateway.connections.test_websocket import client_of
 from tests.gateway.streams import Live
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
+from tests.waiting import until
 
 NAMES = """
 subscription ($resume: String, $fromT: Long) {

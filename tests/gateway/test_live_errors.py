@@ -14,8 +14,9 @@ from adalog.gateway.app import create_app
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
 from tests.gateway.connections.test_events import asked
-from tests.gateway.connections.test_websocket import client_of, until
+from tests.gateway.connections.test_websocket import client_of
 from tests.gateway.support import served
+from tests.waiting import until
 
 LIVE = """
 subscription ($query: EDN!, $args: [JSON!], $resume: String) {

@@ -14,7 +14,7 @@ from adalog.executor.cache.settings import CacheSettings
 from adalog.gateway.settings.config import Settings
 from tests.gateway.identity.test_auth import digest
 from tests.gateway.support import gateway, served
-from tests.several.clients import until
+from tests.waiting import until
 
 # An expression over each of 125,000,000,000 rows.
 TRIPLES = "[?a :n ?x] [?b :n ?y] [?c :n ?z]"

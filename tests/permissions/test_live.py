@@ -16,9 +16,9 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from tests.gateway.connections.test_websocket import until
 from tests.gateway.support import Gateway, served
 from tests.permissions.issues import bearer, issues
+from tests.waiting import until
 
 TITLES = (
     'subscription($resume: String, $from: Long) { live(query: "[:find ?title :where [_ :issue/title ?title]]", '

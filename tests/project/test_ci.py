@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark_processes import alive, until
+from tests.spark_processes import alive
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 MAKEFILE = """

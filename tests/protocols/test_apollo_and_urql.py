@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from tests.gateway.connections.test_websocket import QUERY, WRITE, until
+from tests.gateway.connections.test_websocket import QUERY, WRITE
 from tests.gateway.streams import Live, live
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
 from tests.protocols.node import SECONDS, Node
 from tests.protocols.test_clients import open_client, subscribe
+from tests.waiting import until
 
 both = pytest.mark.parametrize("kind", ["apollo", "urql"])
 

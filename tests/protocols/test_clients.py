@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from tests.gateway.connections.test_websocket import QUERY, WRITE, until
+from tests.gateway.connections.test_websocket import QUERY, WRITE
 from tests.gateway.streams import LIVE, Live, live
 from tests.protocols.node import SECONDS, Node
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")

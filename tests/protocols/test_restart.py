@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from tests.gateway.cli.command_line import command, environ
-from tests.gateway.connections.test_websocket import until
 from tests.protocols.node import SECONDS, Node
+from tests.waiting import until
 
 SUBSCRIBERS = 100
 NAMES = """

@@ -291,14 +291,6 @@ class Subscriber(threading.Thread):
             self._heard = t
 
 
-def until(what: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Waits until something is so."""
-    limit = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < limit, "it did not come to be so in time"
-        time.sleep(0.02)
-
-
 def patiently(ask: Callable[[], Any], seconds: float = 60.0) -> Any:
     """The answer, as soon as there is one."""
     limit = time.monotonic() + seconds

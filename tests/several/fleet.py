@@ -18,8 +18,9 @@ from typing import IO
 
 import httpx
 
-from tests.several.clients import Address, until
+from tests.several.clients import Address
 from tests.spark_processes import alive, descendants
+from tests.waiting import until
 
 # Made once: to make one takes longer than to ask.
 _UNUSED = ssl.create_default_context()

@@ -11,8 +11,9 @@ from functools import partial
 from typing import Final
 
 from tests.several.checker import QUERY, SCHEMA, check, replayed, rows_of
-from tests.several.clients import Address, Caller, Client, Subscriber, log_of, patiently, until
+from tests.several.clients import Address, Caller, Client, Subscriber, log_of, patiently
 from tests.several.history import History
+from tests.waiting import until
 
 # So many seconds in the suite, and in longer runs; and until so many transactions were answered.
 SECONDS: Final = float(os.environ.get("STORM_SECONDS", "5"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,13 +14,7 @@ from tests.pipeline.test_importing import mapping
 from tests.postgres_servers import PostgresServer
 from tests.property.excised_model import shown
 from tests.store.writer.test_excision import EXCISE, SECRET, filled, holding
-
-
-def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "in time"
-        time.sleep(0.05)
+from tests.waiting import until
 
 
 def test_processes_that_share_a_folder(tmp_path: Path) -> None:

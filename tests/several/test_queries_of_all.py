@@ -13,8 +13,8 @@ import pytest
 
 from adalog.store.database import Database
 from tests.gateway.test_running_queries import ASK, CANCEL, LIST, NUMBERS, SLOW, post
-from tests.several.clients import until
 from tests.several.fleet import Fleet, serving
+from tests.waiting import until
 
 _WORKERS = 3
 _MOST_CLIENTS = 12

@@ -17,10 +17,10 @@ import httpx
 import pytest
 
 from tests import postgres_servers
-from tests.several.clients import until
 from tests.several.fleet import serving
 from tests.several.gateway import Gateway
 from tests.spark_processes import alive
+from tests.waiting import until
 
 SCHEMA = """[{:db/ident :issue/number :db/valueType :db.type/long :db/unique :db.unique/identity}
   {:db/ident :issue/title :db/valueType :db.type/string}

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from tests.postgres_servers import PostgresServer
-from tests.several.clients import until
 from tests.several.fleet import Fleet, serving
+from tests.waiting import until
 
 _WORKERS = 2
 _NAMES = 9_000

@@ -25,9 +25,10 @@ from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.workers.shares import share_of
 from adalog.gateway.workers.stopped_writer import stops_writers
 from adalog.store.database import Database
-from tests.several.clients import TRANSACT, Caller, Refused, until
+from tests.several.clients import TRANSACT, Caller, Refused
 from tests.several.fleet import Fleet, serving
 from tests.spark_processes import alive
+from tests.waiting import until
 
 COUNT = "[:find (count ?a) . :where [?a :account/name]]"
 ADA = '[{:account/name "Ada"} {:account/name "Alan"}]'

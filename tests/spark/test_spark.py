@@ -30,8 +30,9 @@ from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import QueryRequest
 from adalog.executor.spark.engine import SparkEngine
 from adalog.store.database import Database
-from tests.spark_processes import alive, busy_worker, ticks, until, workers_of
+from tests.spark_processes import alive, busy_worker, ticks, workers_of
 from tests.support import QUICK, World
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.spark,

@@ -25,8 +25,9 @@ from adalog.store.database import Database
 from tests.property.generated import transaction, transactions
 from tests.property.model import SWITCHES, asked_of, check, examples, filled
 from tests.spark_cluster import Standalone, standalone
-from tests.spark_processes import busy_worker, ticks, until, workers_of
+from tests.spark_processes import busy_worker, ticks, workers_of
 from tests.support import QUICK, World, pool_on
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.spark,

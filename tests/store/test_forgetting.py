@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import sqlite3
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,7 @@ from adalog.store.log.log import Log
 from adalog.store.log.tables import SCRUBBED
 from tests.property.excised_model import shown
 from tests.store.writer.test_excision import EXCISE, SECRET, filled, holding
-
-
-def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "in time"
-        time.sleep(0.02)
+from tests.waiting import until
 
 
 def test_no_file_has_it_soon_after(tmp_path: Path) -> None:

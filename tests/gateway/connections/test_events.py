@@ -21,8 +21,9 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.connections.connection import Connection
 from adalog.gateway.connections.event_transport import limit_silence
 from adalog.gateway.protocols.events import EventStream
-from tests.gateway.connections.test_websocket import QUERY, WRITE, until
+from tests.gateway.connections.test_websocket import QUERY, WRITE
 from tests.gateway.streams import LIVE, SECONDS, Live, live
+from tests.waiting import until
 
 EVENTS = {"Accept": "text/event-stream"}
 COMPLETE = {"event": "complete", "id": "complete", "data": ""}

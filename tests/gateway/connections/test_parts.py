@@ -13,8 +13,9 @@ import httpx
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
-from tests.gateway.connections.test_websocket import QUERY, until
+from tests.gateway.connections.test_websocket import QUERY
 from tests.gateway.streams import LIVE, SECONDS, Live, live
+from tests.waiting import until
 
 PARTS = {"Accept": "multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json;q=0.9"}
 HEAD = b"\r\nContent-Type: application/json\r\n\r\n"

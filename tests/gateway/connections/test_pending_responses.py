@@ -7,7 +7,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from tests.gateway.connections.test_direct_requests import (
     APPLIED,
@@ -19,6 +18,7 @@ from tests.gateway.connections.test_direct_requests import (
     server,
     without_names,
 )
+from tests.waiting import until
 
 __all__ = ["server"]
 
@@ -38,13 +38,6 @@ def waiting_for_the_writer(server: Server, sent: bytes) -> Iterator[socket.socke
         connection.sendall(sent)
         until(lambda: database.writer.waiting > before)
         yield connection
-
-
-def until(condition: Any) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "it takes too long"
-        time.sleep(0.005)
 
 
 def received(connection: socket.socket, most: int = 1) -> bytes:

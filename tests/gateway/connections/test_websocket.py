@@ -9,7 +9,6 @@ import json
 import logging
 import socket
 import struct
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,7 @@ from adalog.gateway.settings import origins
 from adalog.gateway.settings.config import Settings
 from tests.gateway.streams import LIVE, SECONDS, Hub, Live, Message, Stream, live
 from tests.gateway.support import gateway
+from tests.waiting import until
 
 SPOKEN = [Subprotocol("graphql-transport-ws")]
 QUERY = '{ q(query: "[:find ?b . :where [_ :person/born ?b]]") { value } }'
@@ -107,14 +107,6 @@ def client_of(opened: Live, **more: Any) -> Iterator[Client]:
     client = Client(opened, **more)
     with client.socket:
         yield client
-
-
-def until(met: Callable[[], object]) -> None:
-    """Waits for what another thread does."""
-    patience = time.monotonic() + SECONDS
-    while not met():
-        assert time.monotonic() < patience
-        time.sleep(0.005)
 
 
 # Operations

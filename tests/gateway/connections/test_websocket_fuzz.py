@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
 
 from adalog.gateway.settings.config import Settings
-from tests.gateway.connections.test_websocket import QUERY, client_of, until
+from tests.gateway.connections.test_websocket import QUERY, client_of
 from tests.gateway.streams import Live
 from tests.gateway.support import FAMILY, SCHEMA, gateway, served
+from tests.waiting import until
 
 CODES = {1002, 1007, 1009, 4400, 4401, 4409, 4429}
 SUBSCRIPTION = 'subscription { live(query: "[:find ?n :where [_ :person/name ?n]]") { kind rows } }'

@@ -26,6 +26,7 @@ from adalog.gateway.settings.config import SettingError, Settings
 from adalog.gateway.settings.sources import settings_from
 from tests.gateway.bounds import bounded
 from tests.gateway.support import Gateway, gateway, served
+from tests.waiting import until
 
 ASK = b'{"query": "{ database { basisT } }"}'
 HEAD = b"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -552,16 +553,6 @@ def test_the_metrics_count_what_was_refused() -> None:
         text = httpx.get(f"{server.address}/metrics").text
         assert re.search(r'^adalog_connections_refused_total\{why="host"\} 1.0$', text, re.MULTILINE)
         assert re.search(r"^adalog_connections 2.0$", text, re.MULTILINE)
-
-
-def until(holds: Any) -> None:
-    """Waits until something that the server's thread does is done."""
-    over = threading.Event()
-    for _ in range(2000):
-        if holds():
-            return
-        over.wait(0.01)
-    pytest.fail("it does not happen")
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,9 @@ import pytest
 
 from adalog.store.database import Database
 from adalog.store.files.private_folder import remove_abandoned
-from tests.spark_processes import alive, busy_worker, descendants, until
+from tests.spark_processes import alive, busy_worker, descendants
 from tests.support import QUICK
+from tests.waiting import until
 
 NUMBERS = "[" + " ".join(f"[:db/add {number} :n/value {number}]" for number in range(1, 1501)) + "]"
 JOIN = "[:find (count ?a) . :with ?b ?c ?d :where [?a :n/value ?v] [?b :n/value ?w] [?c :n/value ?x] "

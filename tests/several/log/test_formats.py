@@ -18,9 +18,10 @@ from adalog.store.files.formats import LOG, RELEASE, NewerFormat
 from adalog.store.files.place import LocalPlace
 from adalog.store.log.entry import LogEntry, chained, is_replaced
 from adalog.store.sources import read_folder
-from tests.postgres_servers import PostgresServer, until
+from tests.postgres_servers import PostgresServer
 from tests.several.log.logs import caught_up, server_opening, together
 from tests.store.backup.support import back_up, held_in
+from tests.waiting import until
 
 LATER = f"INSERT INTO schema_version (version, adalog) VALUES ({LOG.newest + 1}, '0.9.1')"
 

@@ -25,8 +25,9 @@ from adalog.store.log.server_connection import BoundedConnection
 from adalog.store.values.datom import TxReport
 from adalog.store.writer import in_doubt, log_follower
 from tests.gateway.support import Gateway
-from tests.postgres_servers import PostgresServer, running, until
+from tests.postgres_servers import PostgresServer, running
 from tests.several.log.logs import caught_up, server_opening, state, together
+from tests.waiting import until
 
 N = Keyword("n")
 

@@ -22,7 +22,8 @@ from adalog.store.database import Database
 from adalog.store.log import server
 from adalog.store.log.server import ServerLog
 from tests.gateway.support import served
-from tests.postgres_servers import PASSWORD, PostgresServer, running, until
+from tests.postgres_servers import PASSWORD, PostgresServer, running
+from tests.waiting import until
 
 QUERY = '{ q(query: "[:find ?v . :where [1 :n ?v]]") { value } }'
 

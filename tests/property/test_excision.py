@@ -5,8 +5,9 @@ queries."""
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -260,8 +261,12 @@ class World:
         return report
 
     def copy_log(self, to: Path) -> None:
-        for file in self.folder.glob("log.sqlite*"):
-            shutil.copy(file, to)
+        # Whole, also while the log is written anew after an excision.
+        with (
+            closing(sqlite3.connect(self.folder / "log.sqlite")) as log,
+            closing(sqlite3.connect(to / "log.sqlite")) as copied,
+        ):
+            log.backup(copied)
         if (self.folder / "imported").exists():
             shutil.copytree(self.folder / "imported", to / "imported")
 

@@ -35,7 +35,7 @@ from adalog.store.log.report import report_of
 from adalog.store.retention import RetentionResult, RetentionThread, retain
 from adalog.store.snapshot.entity_count import EntityCounter
 from adalog.store.snapshot.guarded import GuardedSnapshot
-from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart
+from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart, ViewKey
 from adalog.store.snapshot.transaction_ids import check_moment, number_of, numbered
 from adalog.store.sources import LogSource
 from adalog.store.state.idempotency import check_key
@@ -97,7 +97,7 @@ class Database:
         self._folder_lock = threading.Lock()
         self._head = head
         self._snapshot = head.published()
-        self._past: OrderedDict[tuple[int, int, bool, str], Snapshot] = OrderedDict()
+        self._past: OrderedDict[ViewKey, Snapshot] = OrderedDict()
         self._past_lock = threading.Lock()
         self._census = EntityCounter()
         self._listeners: list[Listener] = []
@@ -320,19 +320,19 @@ class Database:
                 check_moment(name, number)
         if moment is not None and moment > now.t:
             raise self._not_reached(moment)
-        key = (now.t if moment is None else moment, since or 0, history, now.origin.applied)
+        key = now.key_of(now.t if moment is None else moment, since or 0, history=history)
         return now if key == now.key else self._view(now, key)
 
     def _not_reached(self, t: int) -> AdalogError:
         newest = self._snapshot.t
         return AdalogError(Code.BASIS_FUTURE, f"t = {t} is not reached yet: the newest transaction is {newest}")
 
-    def _view(self, now: Snapshot, key: tuple[int, int, bool, str]) -> Snapshot:
+    def _view(self, now: Snapshot, key: ViewKey) -> Snapshot:
         with self._past_lock:
             view = self._past.get(key)
         if view is None:
             # Without the lock, as the schema of then may have to be read.
-            t, since, history, _ = key
+            t, since, history, *_ = key
             view = now.as_of(t)
             view = view.since(since) if since else view
             view = view.history() if history else view

@@ -15,7 +15,7 @@ from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.lasting_binding import JOIN_BYTES, PART_BYTES, PLAN_BYTES, LastingBinding, PlanJoins
 from adalog.executor.join.generic_join import GenericJoin
 from adalog.planner.model.plan import Plan
-from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.snapshot.snapshot import Snapshot, ViewKey
 from adalog.store.values.codes import Codes
 
 # Runs of one plan at once whose joins are kept.
@@ -28,7 +28,7 @@ class _View:
 
     schema: int
     codes: Codes
-    moment: tuple[int, int, bool, str]
+    moment: ViewKey
 
 
 @dataclass(eq=False, slots=True)

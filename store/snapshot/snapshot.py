@@ -41,6 +41,9 @@ from adalog.store.values.schema import UNDECLARED, Schema, item_types
 _FEW_ATTRIBUTES: Final = 64
 _MOST_ATTACHED: Final = 1_000
 
+# As `Snapshot.key` has it: t, since, history, what is speculative in it, and what was forgotten last.
+ViewKey = tuple[int, int, bool, str, int]
+
 
 class SpeculationStart(NamedTuple):
     """Where speculation begins, so that it can be repeated: its instant, and the ids that new entities get."""
@@ -104,9 +107,24 @@ class Snapshot:
         self.attached[key] = value
 
     @property
-    def key(self) -> tuple[int, int, bool, str]:
+    def key(self) -> ViewKey:
         """What tells this view from every other of the same database."""
-        return (self.t, self.since_t, self.is_history, self.origin.applied)
+        return self.key_of(self.t, self.since_t, history=self.is_history)
+
+    def key_of(self, t: int, since: int, *, history: bool) -> ViewKey:
+        """The key of another view of the state that this one was taken from."""
+        forgot = self._forgot if history or t < self.origin.t else 0
+        return (t, since, history, self.origin.applied, forgot)
+
+    @cached_property
+    def _forgot(self) -> int:
+        """The last transaction that changed what views of the past show, which is of `:db/noHistory` alone; 0 where
+        none did."""
+        forgetful = self.origin.forgetful
+        if not forgetful:
+            return 0
+        # That an attribute forgets from some transaction on changes them, too.
+        return max(self.data_of(id_).last_touched(self.origin.t) for id_ in (bootstrap.NO_HISTORY, *forgetful))
 
     def being_changed(self, codes: Codes) -> Snapshot:
         """The same for a transaction that is not durable yet: with its codes, and not taken for any other state."""

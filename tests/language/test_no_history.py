@@ -67,3 +67,43 @@ def test_the_log_keeps_what_was_done(seen):
     reports = list(seen.database.transactions(1, 10, 10))
     values = [datom.v for report in reports for datom in report.datoms if str(datom.a) == ":n"]
     assert sorted(values) == [1, 1, 2, 2, 3, 10]
+
+
+def test_a_view_that_was_read_before_shows_no_more_than_a_new_one(seen):
+    """Views are kept for paging and repeated queries."""
+    t = seen.database.snapshot().t
+    assert seen.at(t=t - 1).q(VALUES) == "#{[1 10]}"
+    seen.tx("[[:db/add 1 :n 11]]")
+    assert seen.at(t=t - 1).q(VALUES) == "#{}"
+    assert seen.at(t=t).q(VALUES) == "#{[3 3]}"
+    assert seen.at(t=t, since=t - 1).q(VALUES) == "#{[3 3]}"
+    seen.tx("[[:db/retract 3 :n 3]]")
+    seen.database.compact()
+    assert seen.at(t=t).q(VALUES) == "#{}"
+    assert seen.at(t=t, since=t - 1).q(VALUES) == "#{}"
+
+
+def test_a_view_that_was_read_before_is_kept_where_nothing_was_forgotten(seen):
+    t = seen.database.snapshot().t
+    view = seen.database.at(t=t - 1)
+    seen.tx("[[:db/add 1 :m 11]]")
+    assert seen.database.at(t=t - 1) is view
+
+
+def test_a_view_forgets_what_an_attribute_had_before_it_began_to(seen):
+    t = seen.database.snapshot().t
+    values = "[:find ?e ?v :where [?e :m ?v]]"
+    assert seen.at(t=t - 2).q(values) == "#{[1 1]}"
+    seen.tx("[{:db/id :m :db/noHistory true}]")
+    assert seen.at(t=t - 2).q(values) == "#{}"
+
+
+def test_a_name_in_a_query_is_looked_up_in_each_view(db):
+    db.tx("[{:db/ident :key :db/valueType :db.type/string :db/unique :db.unique/identity :db/noHistory true}]")
+    db.tx('[[:db/add 1 :key "a"] [:db/add 1 :m 1] [:db/add 2 :m 2]]')
+    t = db.database.snapshot().t
+    named = '[:find ?v . :where [[:key "a"] :m ?v]]'
+    db.tx("[[:db/add 3 :m 3]]")
+    assert db.at(t=t).q(named) == "1"
+    db.tx('[[:db/retract 1 :key "a"]]')
+    assert db.at(t=t).q(named) == "nil"

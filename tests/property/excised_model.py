@@ -104,9 +104,7 @@ def shown(snapshot: Snapshot) -> set[Row]:
 def state(database: Database) -> Any:
     """All by which two processes on one log may differ: what they show, the values by number, the ids to come."""
     newest = database.snapshot()
-    forgetful = {str(each.ident) for each in newest.attributes() if each.kind.no_history}
-    # What a past view shows of these depends on when it was first asked for.
-    views = [{row for row in shown(database.at(t=t)) if row[1] not in forgetful} for t in range(newest.t)]
+    views = [shown(database.at(t=t)) for t in range(newest.t)]
     dictionaries = newest.codes.dictionaries()
     values = {tag: [own.key(number) for number in range(len(own))] for tag, own in dictionaries.items()}
     counters = database._head.counters

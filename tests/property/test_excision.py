@@ -7,7 +7,8 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -260,6 +261,15 @@ class World:
             waiting.result()
         return report
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Neither process removes files of the folder, until the end."""
+        with ExitStack() as both:
+            for each in (self.database, self.follower):
+                if each is not None:
+                    both.enter_context(each.compactor.paused())
+            yield
+
     def copy_log(self, to: Path) -> None:
         # Whole, also while the log is written anew after an excision.
         with (
@@ -284,7 +294,7 @@ class World:
             self.database.compact()
         elif kind < 0.76 and self.kept is None and (self.folder / "checkpoint.json").exists():
             self.kept = Path(self.undo.enter_context(tempfile.TemporaryDirectory())) / "kept"
-            with self.database.compactor.paused():
+            with self.paused():
                 shutil.copytree(self.folder, self.kept, ignore=shutil.ignore_patterns("lock*", "*.sock", "peers"))
         elif kind < 0.82:
             self.close()

@@ -64,7 +64,7 @@ class Model:
 
 def check(snapshot: Snapshot, model: Model) -> None:
     """Every way of reading the snapshot gives what the model gives."""
-    t, since, history, _ = snapshot.key
+    t, since, history, *_ = snapshot.key
     rows = {}
     for attribute in snapshot.attributes():
         columns = snapshot.columns(attribute)

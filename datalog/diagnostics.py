@@ -33,6 +33,7 @@ class Suspicion(StrEnum):
     NOTHING_RETRACTED = "NOTHING_RETRACTED"
     BASIS_FUTURE = "BASIS_FUTURE"
     BASIS_EMPTY = "BASIS_EMPTY"
+    PAST_FORGOTTEN = "PAST_FORGOTTEN"
 
 
 @dataclass(frozen=True, slots=True)

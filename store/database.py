@@ -35,6 +35,7 @@ from adalog.store.log.report import report_of
 from adalog.store.retention import RetentionResult, RetentionThread, retain
 from adalog.store.snapshot.entity_count import EntityCounter
 from adalog.store.snapshot.guarded import GuardedSnapshot
+from adalog.store.snapshot.past_limits import limits_of
 from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart, ViewKey
 from adalog.store.snapshot.transaction_ids import check_moment, number_of, numbered
 from adalog.store.sources import LogSource
@@ -53,7 +54,6 @@ from adalog.store.writer.basis_waiters import BasisWaiters
 from adalog.store.writer.exclusive import ExclusiveWriter, answered_by
 from adalog.store.writer.log_follower import LogFollower
 from adalog.store.writer.request import AdoptionRequest, BulkRequest, TransactionRequest
-from adalog.store.writer.retaining import limits_of
 from adalog.store.writer.writer import Writer
 
 Listener = Callable[[TxReport, Snapshot], None]

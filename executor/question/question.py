@@ -248,10 +248,20 @@ def _unmeasured(snapshot: Snapshot) -> Snapshot:
     return snapshot
 
 
+def _forgotten(view: Snapshot) -> tuple[int, ...]:
+    """Nothing where nothing may be gone: that does not depend on the moment, then."""
+    excised = view.origin.excised
+    return (excised, view.t, view.since_t, view.is_history) if excised and (view.is_past or view.is_history) else ()
+
+
 def _seen(question: Question) -> Any:
-    """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents."""
+    """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents; of
+    views of the past also what retention may have taken of them."""
     databases = question.databases.items()
-    known = [(name, each.schema.key, each.data_of(IDENT).last_touched(each.t)) for name, each in databases]
+    known = [
+        (name, each.schema.key, each.data_of(IDENT).last_touched(each.t), _forgotten(each))
+        for name, each in databases
+    ]
     if len(known) > 1:
         known.sort()
     return (question.text, question.rules, question.relations, tuple(known))

@@ -2,7 +2,7 @@
 that do not hang together, symbols taken for variables.
 
 Found in the outline and the schema, never in data: an answer that is empty because nothing is there yet is no
-mistake.
+mistake. One that may be empty because retention has folded away what was there is told of, too.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ from adalog.planner.model.lookups import LOOKUPS, Call, looked_up_attributes, so
 from adalog.planner.model.nested import query_in
 from adalog.planner.model.paths import PathName, path_in
 from adalog.planner.model.places import PlaceKind, VariablePlace
+from adalog.planner.scope.forgotten_past import ForgottenPast
 from adalog.planner.scope.interpretation import Interpretation, PlaceContent, expected, holding, meant, type_of
 from adalog.planner.scope.outline import Outline, outline_of
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName, diagnostics_of
 from adalog.planner.scope.symbols import SymbolUse, is_plain, variable_uses
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.attribute import Attribute
 
 _EQUALITIES: Final = frozenset(("=", "not=", "!="))
 _NOTHING: Final = "nil is no value: an entity without one is found with [(missing? $ ?e :person/name)]"
@@ -98,6 +100,9 @@ class _Finder:
     misread: set[str] = field(default_factory=set)
     """Plain symbols that were probably not meant to be variables: no more is said about what they join."""
 
+    pasts: dict[str, ForgottenPast | None] = field(default_factory=dict)
+    """By source: what may lack in a view of the past; None where nothing may."""
+
     attributes: set[object] = field(default_factory=set)
     """What stands in the places of attributes, anywhere in the scope of a variable."""
 
@@ -150,6 +155,7 @@ class _Finder:
             return
         self.term(atom.entity, VariablePlace(PlaceKind.ENTITY, atom.source))
         if not isinstance(atom.attribute, ast.Const):
+            self.forgotten(None, atom.source, atom.position)
             return
         self.attribute(atom.attribute, atom.source)
         if isinstance(atom.attribute.value, Keyword | int):
@@ -161,7 +167,9 @@ class _Finder:
         name = term.value
         if database is None or not isinstance(name, Keyword | int) or path_in(database, name) is not None:
             return
-        if database.attribute(name) is not None:
+        declared = database.attribute(name)
+        if declared is not None:
+            self.forgotten(declared, source, term.position)
             path = PathName.of(name)
             step = None if path is None else database.attribute(path.step)
             if path is not None and step is not None and step.is_ref:
@@ -176,6 +184,15 @@ class _Finder:
             "a lookup ref stands in brackets of its own: [[:person/id 1] :person/name ?name]"
         )
         self.say(Suspicion.UNKNOWN_ATTRIBUTE, message, term.position)
+
+    def forgotten(self, attribute: Attribute | None, source: str, position: Position | None) -> None:
+        """Says once of each attribute what retention may have taken of it. attribute: None for all of them."""
+        if source not in self.pasts:
+            self.pasts[source] = ForgottenPast.of(self.databases[source])
+        past = self.pasts[source]
+        message = None if past is None else past.told(attribute)
+        if message is not None:
+            self.say(Suspicion.PAST_FORGOTTEN, message, position)
 
     def term(self, term: object, place: VariablePlace) -> None:
         """Whether a literal can equal what stands in its place."""
@@ -216,6 +233,8 @@ class _Finder:
             self.say(Suspicion.IMPOSSIBLE_VALUE, message, term.position)
 
     def pull(self, pattern: PullPattern, source: str) -> None:
+        if pattern.wildcard and source in self.databases:
+            self.forgotten(None, source, pattern.position)
         for asked in pattern.attributes:
             if asked.attribute != DB_ID:
                 self.attribute(ast.Const(asked.attribute, None, position=asked.position), source)

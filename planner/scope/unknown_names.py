@@ -1,4 +1,5 @@
-"""Names that mean nothing in pulls and reads of an index: misspelt attributes and idents, values of a wrong type.
+"""Names that mean nothing in pulls and reads of an index: misspelt attributes and idents, values of a wrong type;
+and attributes of whose past retention may have taken something.
 
 As `planner.scope.suspicions` for queries: the schema and idents are looked at, never other data.
 """
@@ -16,6 +17,7 @@ from adalog.datalog.pull import DB_ID, PullAttribute, PullPattern
 from adalog.datalog.values import Keyword
 from adalog.datalog.watched import look
 from adalog.planner.model.places import PlaceKind, VariablePlace
+from adalog.planner.scope.forgotten_past import ForgottenPast
 from adalog.planner.scope.interpretation import Interpretation, expected, holding, unknown_entity
 from adalog.planner.scope.pending_warnings import PendingWarning, UnknownName
 from adalog.store.snapshot.snapshot import Snapshot
@@ -25,7 +27,9 @@ _KINDS: Final = {"E": PlaceKind.ENTITY, "T": PlaceKind.TRANSACTION}
 
 
 def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> Iterator[PendingWarning]:
-    """The undeclared attributes of a pattern, each once. `origin`: the text that its positions are in."""
+    """The undeclared attributes of a pattern, and those that may lack something, each once. `origin`: the text that
+    its positions are in."""
+    yield from _forgotten(pattern, database, origin)
     seen: set[Keyword] = set()
     for asked in _attributes(pattern):
         look()
@@ -49,8 +53,14 @@ def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterato
 
 
 def in_components(index: str, components: Sequence[Any], database: Snapshot) -> Iterator[PendingWarning]:
-    """What of an index's leading components nothing can equal. Undeclared attributes are refused elsewhere."""
+    """What of an index's leading components nothing can equal, and what may lack of what is read. Undeclared
+    attributes are refused elsewhere."""
     known = dict(zip(index, components, strict=False))
+    past = ForgottenPast.of(database)
+    if past is not None:
+        message = past.told(database.attribute(known["A"]) if "A" in known else None)
+        if message is not None:
+            yield PendingWarning(Suspicion.PAST_FORGOTTEN, message)
     for number, (letter, value) in enumerate(known.items()):
         place = f"components[{number}]"
         if letter == "A":
@@ -72,6 +82,24 @@ def in_components(index: str, components: Sequence[Any], database: Snapshot) -> 
             why = f"{holding(held)}; write {expected(held, json=False)}"
             message = f"{place}: nothing can equal {shown(value)} here: {why}"
             yield PendingWarning(Suspicion.IMPOSSIBLE_VALUE, message)
+
+
+def _forgotten(pattern: PullPattern, database: Snapshot, origin: str) -> Iterator[PendingWarning]:
+    past = ForgottenPast.of(database)
+    if past is None:
+        return
+    named = ((database.attribute(each.attribute), each.position) for each in _attributes(pattern))
+    reads = [(attribute, position) for attribute, position in named if attribute is not None]
+    for attribute, position in [(None, pattern.position)] if _is_wild(pattern) else reads:
+        message = past.told(attribute)
+        if message is not None:
+            at = None if position is None else replace(position, origin=origin)
+            yield PendingWarning(Suspicion.PAST_FORGOTTEN, message, at)
+
+
+def _is_wild(pattern: PullPattern) -> bool:
+    within = (each.sub for each in pattern.attributes)
+    return pattern.wildcard or any(_is_wild(sub) for sub in within if isinstance(sub, PullPattern))
 
 
 def _attributes(pattern: PullPattern) -> Iterator[PullAttribute]:

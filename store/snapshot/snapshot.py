@@ -154,6 +154,11 @@ class Snapshot:
         past.schema = self.schema if self.schema_touched <= past.t else past.plain._read_schema()
         return past
 
+    def at_most(self, t: int) -> Snapshot:
+        """All that was known after transaction t of the newest state that this was taken from, whatever this
+        shows of it."""
+        return self._view(min(t, self.origin.t))
+
     def since(self, t: int) -> Snapshot:
         """Only what was asserted after transaction t."""
         return self._view(self.t, max(t, self.since_t), history=self.is_history)

@@ -128,7 +128,8 @@ _OTHER_OPERATIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("delete", "remove"), "; write [:db/retractEntity 1], or [:db/retract 1 :person/name]"),
     "call": "; a function is called by its name: [:my/function 1]",
     **dict.fromkeys(
-        ("purge", "entity", "excise"), "; the past stays: [:db/retractEntity 1] takes an entity out of the present"
+        ("purge", "entity", "excise", "excision"),
+        "; {:db/excise 1} takes all that was ever said of an entity, [:db/retractEntity 1] keeps its past",
     ),
     "patchidoc": '; a document is an entity with attributes, or a string: [:db/add 1 :doc/title "Ada"]',
 }
@@ -138,7 +139,7 @@ _OTHER_OPERATIONS: Final[Mapping[str, str]] = {
 _OF_DOCUMENTS: Final[Mapping[str, str]] = {
     "put": '; a document is a map, which adds to its entity: [{:xt/id :ada :person/name "Ada"}]',
     "delete": "; write [:db/retractEntity [:xt/id :ada]]",
-    "evict": "; write [:db/retractEntity [:xt/id :ada]]; the past stays",
+    "evict": "; write {:db/excise [:xt/id :ada]}, in a transaction of its own",
     **dict.fromkeys(
         ("match", "cas"),
         "; write [:db/cas entity attribute old new], which refuses the transaction if old is not there",

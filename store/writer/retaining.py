@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.store.files.packing import instant
+from adalog.store.snapshot.past_limits import PastLimits
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.attribute_data import AttributeData
-from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
-from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
+from adalog.store.values.attribute import Attribute
 
 # Datoms that one step takes, more or less.
 STEP: Final = 200_000
@@ -76,41 +75,12 @@ class EndedHistory:
         ]
 
 
-def limits_of(snapshot: Snapshot) -> Mapping[int, tuple[int, int]]:
-    """By entity, (attribute that limits, its value)."""
-    found = {}
-    for limit in bootstrap.RETAINING:
-        held = snapshot.data_of(limit).columns(snapshot.t)
-        found.update({e: (limit, v) for e, v in zip(held.e.tolist(), held.v.tolist(), strict=True)})
-    return found
-
-
 def points_of(snapshot: Snapshot, now: int) -> Mapping[Attribute, int]:
     """Of each attribute whose past is limited, the transaction before which nothing need be known that had ended.
-    Attributes that forget, or forgot, are left out: memory does not have their past, and so cannot tell."""
-    limits = limits_of(snapshot)
-    if not limits:
-        return {}
-    every = limits.get(snapshot.entid(bootstrap.RETENTION) or 0)
-    forgetful = set(snapshot.data_of(bootstrap.NO_HISTORY).events(-1, snapshot.t).e.tolist())
-    found = {}
-    for attribute in snapshot.schema.all():
-        limit = limits.get(attribute.id, every)
-        if attribute.id < FIRST_OWN_IDENT or attribute.id in forgetful or limit is None:
-            continue
-        point = _point(snapshot, limit, now)
-        if point > 1:
-            found[attribute] = point
-    return found
-
-
-def _point(snapshot: Snapshot, limit: tuple[int, int], now: int) -> int:
-    by, value = limit
-    if by == bootstrap.RETAIN_ALL:
-        return 0
-    if by == bootstrap.RETAIN_TRANSACTIONS:
-        return snapshot.t - value + 1
-    return snapshot.as_of_instant(instant(now) - timedelta(days=value)) + 1
+    now: milliseconds since 1970."""
+    limits = PastLimits(snapshot, instant(now))
+    points = ((attribute, limits.point(attribute)) for attribute in snapshot.schema.all())
+    return {attribute: point for attribute, point in points if point > 1}
 
 
 def _ended(data: AttributeData, t: int) -> Int64s:

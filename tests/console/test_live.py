@@ -26,6 +26,7 @@ def names(console: Console, mark: str = "") -> set[str]:
     return set(rows)
 
 
+TRANSACT = "mutation ($tx: EDN!) { transact(tx: $tx) { t } }"
 _WATCH = """
 const marked = (window.marked = { added: [], retracted: [] });
 new MutationObserver(() => {
@@ -69,6 +70,31 @@ def test_rows_enter_and_leave_visibly(console: Console, packages: Gateway) -> No
     assert console.messages() == []
     # The worker that tabs share has started, and the page's policy allows it.
     assert any("shared-worker.js" in url for url in shared_worker_scripts(console))
+
+
+def test_what_is_excised_leaves_the_stream_and_every_panel(console: Console, packages: Gateway) -> None:
+    console.run("[:find ?name ?version ?p :where [?p :package/name ?name] [?p :package/version ?version]]")
+    console.button("Live").send_keys(Keys.ENTER)
+    console.wait(lambda: console.one(".live-status").text == "Live")
+    console.wait(lambda: names(console) == THREE)
+    watch(console)
+    packages.data(TRANSACT, tx='[{:db/excise [:package/name "python3"]}]')
+    console.wait(lambda: marked(console, "retracted") == {"python3"})
+    console.wait(lambda: names(console) == {"libsqlite3-0", "sqlite3"})
+    # The stream goes on.
+    packages.data(TRANSACT, tx='[{:package/name "zlib1g" :package/version "1.2"}]')
+    console.wait(lambda: names(console) == {"libsqlite3-0", "sqlite3", "zlib1g"})
+    assert (console.one(".live-status").text, console.all(".stream .error")) == ("Live", [])
+    console.one(".table-body [role=row] button.ref").send_keys(Keys.ENTER)
+    console.wait(lambda: console.all(".side .entity-name"))
+    name = console.one(".side .entity-name").text
+    packages.data(TRANSACT, tx=f'[{{:db/excise [:package/name "{name}"]}}]')
+    console.button("History", ".side").send_keys(Keys.ENTER)
+    console.wait(lambda: name not in names(console))
+    console.wait(lambda: console.one(".side .entity"))
+    assert [each.text for each in console.all(".side .change-list li")] == []
+    assert console.all(".side .error") == []
+    assert console.messages() == []
 
 
 def test_rows_of_a_stream_lead_to_their_entities(console: Console, packages: Gateway) -> None:

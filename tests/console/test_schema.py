@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from tests.chromium import needs_chromium
+from tests.console.axe import serious
 from tests.console.page import Console
 from tests.gateway.support import Gateway
 
@@ -75,6 +77,51 @@ def test_an_attribute_is_declared_and_altered(console: Console, packages: Gatewa
     console.button("Dry run").click()
     wrong = console.one(".declared .error")
     assert wrong.find_element(By.XPATH, "..").find_element(By.TAG_NAME, "label").text == "Cardinality"
+
+
+def test_how_long_the_past_is_kept_is_shown_and_declared(console: Console, packages: Gateway) -> None:
+    console.open("#/schema?view=declare&attribute=%3Apackage%2Fversion")
+
+    def field(name: str) -> WebElement:
+        labels = console.wait(lambda: [each for each in console.all(".declared label") if each.text == name])
+        return console.one(f"#{labels[0].get_attribute('for')}")
+
+    def declared() -> object:
+        pattern = "[:db/retainDays :db/retainTransactions :db/retainAll]"
+        return packages.data(f'{{ pull(pattern: "{pattern}", eid: ":package/version") }}')["pull"]
+
+    def commit(limits: object) -> None:
+        console.button("Dry run").click()
+        _preview(console, "Dry run at t")
+        console.button("Commit").click()
+        console.wait(lambda: declared() == limits)
+        console.wait(lambda: ":db/retain" not in console.one("pre.code").text)
+
+    field("Past is kept for days").send_keys("30")
+    commit({":db/retainDays": 30})
+    field("Past is kept for days").send_keys(Keys.BACKSPACE, Keys.BACKSPACE)
+    field("Past is kept for transactions").send_keys("1000")
+    text = console.one("pre.code").text
+    assert ":db/retainTransactions 1000" in text
+    assert "[:db/retract :package/version :db/retainDays 30]" in text
+    commit({":db/retainTransactions": 1000})
+    field("Past is kept for days").send_keys("3")
+    console.button("Dry run").click()
+    console.wait(lambda: "are both given" in console.one(".error").text)
+    field("Past is kept for days").send_keys(Keys.BACKSPACE)
+    field("Past is kept for transactions").send_keys(*[Keys.BACKSPACE] * 4)
+    whatever = "Past is kept, whatever :db/retention says"
+    console.wait(lambda: [each for each in console.all("form label") if each.text == whatever])[0].click()
+    commit({":db/retainAll": True})
+
+    packages.database.transact("[{:db/ident :db/retention :db/retainDays 7}]")
+    for ident, past in ((":package/version", "all of it"), (":package/name", "kept for 7 days (:db/retention)")):
+        console.open("#/schema")
+        console.button(ident).send_keys(Keys.ENTER)
+        facts = console.wait(lambda: [each for each in console.all(".side .facts") if "Past" in each.text])[0]
+        assert past in facts.text
+    assert serious(console) == []
+    assert console.messages() == []
 
 
 def test_a_proposal_is_read_tried_and_committed(console: Console, packages: Gateway) -> None:

@@ -70,3 +70,54 @@ def test_the_command_folds_it_away_now(tmp_path: Path, is_declared: bool) -> Non
 def test_without_a_database_the_command_makes_none(tmp_path: Path) -> None:
     assert adalog("retain", "--data", str(tmp_path / "none")).exit_code != 0
     assert not (tmp_path / "none").exists()
+
+
+WARNED = "PAST_FORGOTTEN"
+AS_OF = """query ($basis: BasisInput) {
+    pull(pattern: "[:sensor/value]", eid: "1", basis: $basis)
+    datoms(index: AEVT, components: [":sensor/value"], basis: $basis) { datoms { v } }
+    q(query: "[:find ?v . :where [1 :sensor/value ?v]]", basis: $basis) {
+        value warnings { code message line column } }
+}"""
+
+
+def test_views_of_the_past_that_may_lack_something_say_so() -> None:
+    numbers = (f"[[:db/add 1 :sensor/value {number}]]" for number in (1, 2, 3))
+    with gateway(None, SCHEMA, *numbers, DECLARED) as opened:
+        opened.database.retain()
+        answer = opened.post(AS_OF, basis={"t": 2}).json()
+        (warning,) = answer["data"]["q"]["warnings"]
+        assert (warning["code"], warning["line"], warning["column"]) == (WARNED, 1, 23)
+        assert ":sensor/value that had ended before t = 5" in warning["message"]
+        beside = [(each["path"], each["code"]) for each in answer["extensions"]["warnings"]]
+        assert sorted(beside) == [(["datoms"], WARNED), (["pull"], WARNED)]
+        answers = [opened.post(AS_OF, basis=basis).json() for basis in (None, {"t": 4}, {"since": 1})]
+        assert all("extensions" not in each and each["data"]["q"]["warnings"] == [] for each in answers)
+        answer = opened.post(AS_OF, basis={"history": True}).json()
+        # A pull shows what holds.
+        assert [each["path"] for each in answer["extensions"]["warnings"]] == [["datoms"]]
+        assert len(answer["data"]["q"]["warnings"]) == 1
+        for pattern in ("[*]", "[{:sensor/_other [:sensor/value]}]"):
+            document = f'{{ pull(pattern: "{pattern}", eid: "1", basis: {{t: 2}}) }}'
+            codes = [each["code"] for each in opened.post(document).json()["extensions"]["warnings"]]
+            assert WARNED in codes
+
+
+def test_who_sees_a_part_is_told_of_what_is_visible(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(f"ada:read:{hashlib.sha256(b'ada').hexdigest()}\n")
+    secret = "[{:db/ident :sensor/secret :db/valueType :db.type/long}]"
+    numbers = (f"[[:db/add 1 :sensor/value {n}] [:db/add 1 :sensor/secret {n}]]" for n in (1, 2, 3))
+    policy = """[{:policy/name "readers" :policy/roles [:read] :policy/on [:sensor/value] :policy/ops [:read]}
+                 [:db/add :policy/enforcement :policy/enforced true]]"""
+    every = "[{:db/ident :db/retention :db/retainTransactions 1}]"
+    with gateway(Settings(data=":memory:", auth=str(path)), SCHEMA, secret, *numbers, every, policy) as opened:
+        opened.database.retain()
+        document = """query ($basis: BasisInput) {
+            q(query: "[:find ?a ?v :where [1 ?a ?v]]", basis: $basis) { rows warnings { code message } } }"""
+        answer = opened.post(document, {"Authorization": "Bearer ada"}, basis={"t": 3}).json()["data"]["q"]
+        assert [each["code"] for each in answer["warnings"]] == [WARNED]
+        assert ":sensor/value" in answer["warnings"][0]["message"]
+        assert ":sensor/secret" not in answer["warnings"][0]["message"]
+        now = opened.post(document, {"Authorization": "Bearer ada"}).json()["data"]["q"]
+        assert now["warnings"] == []

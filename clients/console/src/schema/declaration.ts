@@ -16,6 +16,10 @@ export interface Declaration {
   readonly component: boolean;
   readonly index: boolean;
   readonly noHistory: boolean;
+  /** For how many days, or transactions, the past is kept; of the two and `retainAll` an attribute says one. */
+  readonly retainDays: string;
+  readonly retainTransactions: string;
+  readonly retainAll: boolean;
   readonly doc: string;
   /** EDN of `:db/tupleAttrs`, `:db/tupleTypes` or `:db/tupleType`. */
   readonly tupleAttrs: string;
@@ -25,7 +29,8 @@ export interface Declaration {
 export type Part = keyof Declaration;
 
 export const NOTHING: Declaration = {
-  ident: "", valueType: "string", cardinality: "one", unique: "", component: false, index: false, noHistory: false, doc: "", tupleAttrs: "", tupleTypes: "",
+  ident: "", valueType: "string", cardinality: "one", unique: "", component: false, index: false, noHistory: false, retainDays: "",
+  retainTransactions: "", retainAll: false, doc: "", tupleAttrs: "", tupleTypes: "",
 };
 
 const DOCUMENT = 'query ($ident: EDN!) { pull(pattern: "[* {:db/valueType [:db/ident] :db/cardinality [:db/ident] :db/unique [:db/ident]}]", eid: $ident) }';
@@ -41,6 +46,7 @@ export async function declarationOf(ident: string): Promise<Declaration> {
     const value = pull?.[name];
     return Array.isArray(value) ? `[${value.map(String).join(" ")}]` : "";
   };
+  const number = (name: string) => String(pull?.[name] ?? "");
   return {
     ident,
     valueType: named(":db/valueType"),
@@ -49,6 +55,9 @@ export async function declarationOf(ident: string): Promise<Declaration> {
     component: pull?.[":db/isComponent"] === true,
     index: pull?.[":db/index"] === true,
     noHistory: pull?.[":db/noHistory"] === true,
+    retainDays: number(":db/retainDays"),
+    retainTransactions: number(":db/retainTransactions"),
+    retainAll: pull?.[":db/retainAll"] === true,
     doc: typeof pull?.[":db/doc"] === "string" ? pull[":db/doc"] : "",
     tupleAttrs: list(":db/tupleAttrs"),
     tupleTypes: list(":db/tupleTypes"),
@@ -62,6 +71,9 @@ const KEYS: Readonly<Record<Exclude<Part, "ident">, (value: string | boolean) =>
   component: (value) => [":db/isComponent", String(value)],
   index: (value) => [":db/index", String(value)],
   noHistory: (value) => [":db/noHistory", String(value)],
+  retainDays: (value) => [":db/retainDays", String(value)],
+  retainTransactions: (value) => [":db/retainTransactions", String(value)],
+  retainAll: (value) => [":db/retainAll", String(value)],
   doc: (value) => [":db/doc", JSON.stringify(value)],
   tupleAttrs: (value) => [":db/tupleAttrs", String(value)],
   tupleTypes: (value) => [":db/tupleTypes", String(value)],
@@ -72,10 +84,12 @@ export function transactionOf(now: Declaration, before: Declaration | undefined)
   const parts = Object.keys(KEYS) as Exclude<Part, "ident">[];
   const old = before ?? { ...NOTHING, valueType: "", cardinality: "" };
   const changed = parts.filter((part) => now[part] !== old[part]);
-  const said = changed.filter((part) => now[part] !== "");
+  // What an attribute keeps is true or not said.
+  const isSaid = (part: Exclude<Part, "ident">) => now[part] !== "" && (part !== "retainAll" || now[part] === true);
+  const said = changed.filter(isSaid);
   // A new attribute is declared, whatever is said of it.
   const pairs = said.map((part) => KEYS[part](now[part]).join(" "));
-  const gone = changed.filter((part) => now[part] === "").map((part) => ({ part, text: `[:db/retract ${now.ident} ${KEYS[part](old[part]).join(" ")}]` }));
+  const gone = changed.filter((part) => !isSaid(part)).map((part) => ({ part, text: `[:db/retract ${now.ident} ${KEYS[part](old[part]).join(" ")}]` }));
   const declared = pairs.length > 0 || before === undefined ? [`{${[`:db/ident ${now.ident}`, ...pairs].join("\n  ")}}`] : [];
   return {
     text: `[${[...declared, ...gone.map(({ text }) => text)].join("\n ")}]`,

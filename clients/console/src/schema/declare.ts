@@ -62,6 +62,8 @@ function Form({ ident }: { ident: string | null }) {
         <${Field} ...${field} part="cardinality" label="Cardinality" input=${(given: Given) => choice(given, now.cardinality, ["one", "many"])} />
         <${Field} ...${field} part="unique" label="Unique" input=${(given: Given) => choice(given, now.unique, ["", "identity", "value"], "no")} />
         <${Field} ...${field} part="doc" label="Documentation" input=${(given: Given) => html`<textarea ...${given} rows="2"></textarea>`} />
+        <${Field} ...${field} part="retainDays" label="Past is kept for days" input=${(given: Given) => limit(given, "no limit of its own")} />
+        <${Field} ...${field} part="retainTransactions" label="Past is kept for transactions" input=${(given: Given) => limit(given, "no limit of its own")} />
         ${now.valueType === "tuple" &&
         html`
           <${Field} ...${field} part="tupleAttrs" label="Attributes of the tuple" input=${(given: Given) => html`<input ...${given} placeholder="[:order/year :order/number]" />`} />
@@ -72,6 +74,7 @@ function Form({ ident }: { ident: string | null }) {
         <${Flag} ...${field} part="component" label="Component: what it refers to is a part" />
         <${Flag} ...${field} part="index" label="Index" />
         <${Flag} ...${field} part="noHistory" label="Without history" />
+        <${Flag} ...${field} part="retainAll" label="Past is kept, whatever :db/retention says" />
       </div>
       <pre class="wrapped code" tabindex="0" role="region" aria-label="Transaction"><code>${text}</code></pre>
       <div class="row"><button type="submit">Dry run</button></div>
@@ -116,6 +119,11 @@ function Flag({ part, label, now, set, wrong }: FieldProperties) {
     <label><input type="checkbox" checked=${now[part] === true} onChange=${(event: Event) => set(part, (event.target as HTMLInputElement).checked)} /> ${label}</label>
     ${wrong?.part === part && html`<span class="error">${wrong.message}</span>`}
   `;
+}
+
+/** A number of which nothing is said as long as it is empty. */
+function limit(given: Given, placeholder: string): Markup {
+  return html`<input ...${given} type="number" min="1" step="1" placeholder=${placeholder} autocomplete="off" />`;
 }
 
 function choice(given: Given, value: string, options: readonly string[], empty = ""): Markup {

@@ -1,0 +1,85 @@
+"""How long the past of attributes is kept, as `:db/retainDays`, `:db/retainTransactions` and `:db/retainAll` say.
+
+For what folds it away, and for what says of a view that it may lack some of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from adalog.store.snapshot.guarded import GuardedSnapshot
+from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values import bootstrap
+from adalog.store.values.attribute import FIRST_OWN_IDENT, TX_BASE, Attribute
+
+
+def limits_of(snapshot: Snapshot) -> Mapping[int, tuple[int, int]]:
+    """By entity, (attribute that limits, its value)."""
+    found = {}
+    for limit in bootstrap.RETAINING:
+        held = snapshot.data_of(limit).columns(snapshot.t)
+        found.update({e: (limit, v) for e, v in zip(held.e.tolist(), held.v.tolist(), strict=True)})
+    return found
+
+
+@dataclass(frozen=True)
+class PastLimits:
+    """What a snapshot says at an instant."""
+
+    snapshot: Snapshot
+    now: datetime
+
+    @cached_property
+    def _said(self) -> Mapping[int, tuple[int, int]]:
+        return limits_of(self.snapshot)
+
+    @cached_property
+    def _of_all(self) -> tuple[int, int] | None:
+        return self._said.get(self.snapshot.entid(bootstrap.RETENTION) or 0)
+
+    @cached_property
+    def _forgetful(self) -> frozenset[int]:
+        """Attributes that forget, or forgot: memory does not have their past, and so cannot tell."""
+        return frozenset(self.snapshot.data_of(bootstrap.NO_HISTORY).events(-1, self.snapshot.t).e.tolist())
+
+    def of(self, attribute: Attribute) -> tuple[int, int] | None:
+        """(attribute that limits the past of this one, its value); None where nothing does."""
+        if not self._said or attribute.id < FIRST_OWN_IDENT or attribute.id in self._forgetful:
+            return None
+        limit = self._said.get(attribute.id, self._of_all)
+        return None if limit is None or limit[0] == bootstrap.RETAIN_ALL else limit
+
+    def point(self, attribute: Attribute) -> int:
+        """The transaction before which nothing need be known that had ended; at most 1 where that is nothing."""
+        limit = self.of(attribute)
+        if limit is None:
+            return 0
+        by, value = limit
+        if by == bootstrap.RETAIN_TRANSACTIONS:
+            return self.snapshot.t - value + 1
+        return self.snapshot.as_of_instant(self.now - timedelta(days=value)) + 1
+
+
+def forgotten_of(view: Snapshot) -> tuple[PastLimits, ...]:
+    """What was kept when retention may have run, the newest first, where a view shows something older than the
+    present; () where it shows nothing that could be gone.
+
+    No run leaves a mark: each may have been the last excision, or the last one before limits changed.
+    """
+    excised = view.origin.excised
+    if not excised or not (view.is_past or view.is_history):
+        return ()
+    raw = view.raw if isinstance(view, GuardedSnapshot) else view
+    changed = {t for limit in bootstrap.RETAINING for t in raw.data_of(limit).events(0, excised).t.tolist()}
+    runs = sorted({excised, *(t - 1 for t in changed if t > 1)}, reverse=True)
+    return tuple(PastLimits(raw.at_most(t - 1), _instant(raw.at_most(t), t)) for t in runs)
+
+
+def _instant(snapshot: Snapshot, t: int) -> datetime:
+    attribute = snapshot.attribute(bootstrap.TX_INSTANT)
+    assert attribute is not None, "built in"
+    instant: datetime = snapshot.codes.decode(int(snapshot.values_of(attribute, TX_BASE + t)[0]))
+    return instant

@@ -122,7 +122,7 @@ def rebuilt(log: Log, until: int) -> Head:
 
 def _apply(head: Head, log: Log, entry: LogEntry) -> int:
     """Applies the next entry; how many datoms came and went. Raises StaleStateError."""
-    logged, count = log.decoded(entry), 0
+    logged, count = log.opened(entry), 0
     for excision in pending(log, logged, head.excised, head.read_from, entry.t):
         head.excise(excision)
         count += excision.count

@@ -61,6 +61,10 @@ class LoggedFile:
         _verified.add(known)
         return arrays
 
+    def open(self) -> None:
+        """From now on the file may be removed. Raises INTERNAL where it is damaged or missing."""
+        _ = self._arrays
+
     @property
     def e(self) -> Int64s:
         """The entities, sorted."""

@@ -265,6 +265,26 @@ class LogReader:
             self.bring(files)
         return logged
 
+    def opened(self, entry: LogEntry) -> Logged:
+        """The same with its files open, which may be removed from then on. Raises BACKEND_UNAVAILABLE, and INTERNAL
+        for a file that is damaged or missing.
+
+        An excision of another process removes files that it has rewritten: an entry that was read before names
+        them. What the log has of it by now is as right, as it tells of the excision.
+        """
+        while True:
+            try:
+                logged = self.decoded(entry)
+                for column in logged.columns:
+                    if isinstance(column, LoggedFile):
+                        column.open()
+                return logged
+            except AdalogError:
+                newer = next(self.entries(entry.t, entry.t + 1, 1), None)
+                if newer is None or newer.payload == entry.payload:
+                    raise
+                entry = newer
+
     def faults(self) -> list[str]:
         """What the storage engine finds wrong: SQLite reads every page of its file."""
         try:

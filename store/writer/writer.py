@@ -382,7 +382,8 @@ class Writer:
         try:
             self._excise_owed()
             for entry in entries:
-                logged = self._log.decoded(entry)
+                # Before anything is changed: what fails here is taken over later.
+                logged = self._log.opened(entry)
                 if entry.t <= head.t:
                     # It was made anew up to the last of them.
                     reports.append(report_of(entry, logged, head.name_of))

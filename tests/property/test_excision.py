@@ -7,7 +7,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from random import Random
@@ -213,10 +213,19 @@ class World:
         )
         t = self.database.snapshot().t
         with tempfile.TemporaryDirectory() as folder:
-            _, rejected = imported(self.database, Path(folder), MAPPING, {"people": table})
+            rejected = self.imported(Path(folder), table)
         assert not rejected
         for report in self.database.transactions(t + 1, t + 2, 1):
             self.learn(report)
+
+    def imported(self, folder: Path, table: pa.Table) -> Sequence[Any]:
+        while True:
+            try:
+                return imported(self.database, folder, MAPPING, {"people": table})[1]
+            except AdalogError as error:
+                # Files that its tasks read may be removed after an excision: it says that it is to be tried again.
+                if error.code is not Code.BACKEND_UNAVAILABLE:
+                    raise
 
     def check(self) -> None:
         database, model = self.database, self.model

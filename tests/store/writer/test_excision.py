@@ -6,11 +6,12 @@ import multiprocessing
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
@@ -29,6 +30,7 @@ from adalog.store.log.file_appends import FileAppends
 from adalog.store.log.payload import Logged
 from adalog.store.values.codes import Codes
 from tests.live.following import Reader, hub_over
+from tests.pipeline.pipeline_in_process import imported
 from tests.property.excised_model import shown, state
 
 SECRET = "SECRET"
@@ -44,6 +46,15 @@ ADA = """[{:db/id "ada SECRET" :name "Ada SECRET" :email "ada@SECRET" :note "fir
           {:db/id "bob" :name "Bob" :friend "ada SECRET" :note "Bob's"}]"""
 EXCISE = '[{:db/excise [:email "ada@SECRET"]}]'
 NAMES = "[:find ?n :where [?e :name ?n]]"
+MAPPING = {
+    "sources": {
+        "people": {
+            "path": "people.parquet",
+            "entity": {"attribute": "email", "column": "email"},
+            "attributes": {"name": "name"},
+        }
+    }
+}
 
 
 def filled(folder: Path) -> Database:
@@ -413,6 +424,53 @@ def test_a_process_that_is_behind_needs_no_file_that_another_has_removed_since(t
         assert second.writer.doubt is None
         assert state(second) == state(first)
         assert second.transact('[{:name "Later"}]').t == first.snapshot().t + 1
+
+
+def test_a_process_reads_an_import_anew_that_was_rewritten_since_it_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file that the entry named is gone by then. Another process's excision comes between reading the entry and
+    opening the file."""
+    data, people = tmp_path / "data", pa.table({"email": ["ada@SECRET", "bob"], "name": ["Ada SECRET", "Bob"]})
+    with Database.open(str(data), shared=True) as first, lagging(data) as second:
+        second.writer.look().result()
+        first.transact(SCHEMA)
+        imported(first, tmp_path, MAPPING, {"people": people})
+        first.transact('[{:email "bob" :name "Robert"}]')
+        reads = second.log.missed
+
+        def missed() -> Sequence[LogEntry]:
+            entries = reads()
+            monkeypatch.setattr(second.log, "missed", reads)
+            first.transact(EXCISE)
+            return entries
+
+        monkeypatch.setattr(second.log, "missed", missed)
+        second.writer.look().result()
+        assert second.writer.doubt is None
+        second.writer.look().result()
+        assert state(second) == state(first)
+        assert second.transact('[{:email "bob" :name "Bob"}]').t == first.snapshot().t + 1
+
+
+def test_a_state_that_could_not_read_a_file_has_nothing_of_its_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, people = tmp_path / "data", pa.table({"email": ["ada", "bob"], "name": ["Ada", "Bob"]})
+    with Database.open(str(data), shared=True) as first, lagging(data) as second:
+        second.writer.look().result()
+        first.transact(SCHEMA)
+        imported(first, tmp_path, MAPPING, {"people": people})
+        folder = data / "imported"
+        folder.rename(data / "elsewhere")
+        second.writer.look().result()
+        assert second.writer.doubt is not None
+        assert second._head.t == second.snapshot().t == 1
+        (data / "elsewhere").rename(folder)
+        waiting = second.reached(2)
+        if waiting is not None:
+            waiting.result()
+        assert state(second) == state(first)
 
 
 class NewestReader(Reader):

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from adalog.cluster.tasks import InProcessTasks, SparkTasks, TaskRunner
+from adalog.datalog.diagnostics import Suspicion
 from adalog.datalog.errors import AdalogError, Code
 from adalog.gateway.cli.output.console import err, out
 from adalog.gateway.cli.output.formats import ShownWarning, print_warnings
@@ -15,6 +16,7 @@ from adalog.gateway.opening import started_session
 from adalog.gateway.settings.config import Settings
 from adalog.pipeline.exporting.export import export, is_small
 from adalog.pipeline.exporting.target import check_target
+from adalog.planner.scope.forgotten_past import ForgottenPast
 from adalog.schema.arguments.basis import read_moment
 from adalog.schema.arguments.moments import out_of_range
 from adalog.store.snapshot.snapshot import Snapshot
@@ -31,10 +33,12 @@ def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, his
     # Without the folder's lock: its owner is not disturbed.
     newest = read_folder(settings.data)
     view = _view(newest, moment)
-    print_warnings(
-        [ShownWarning(each.code, each.message, None, None) for each in out_of_range(newest, "--as-of", moment)], err
-    )
     view = view.history() if history else view
+    told = [(each.code, each.message) for each in out_of_range(newest, "--as-of", moment)]
+    past = ForgottenPast.of(view)
+    if past is not None and (message := past.told(None)) is not None:
+        told.append((Suspicion.PAST_FORGOTTEN, message))
+    print_warnings([ShownWarning(code, message, None, None) for code, message in told], err)
     with ExitStack() as opened:
         session = None if is_small(view) else opened.enter_context(started_session(settings))
         shown = opened.enter_context(progress_bar())

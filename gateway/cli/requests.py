@@ -21,6 +21,7 @@ from adalog.gateway.settings.location import shown_data
 from adalog.gateway.settings.sources import SettingsRead, secret_names
 from adalog.schema.writing.encoding import decode
 from adalog.store.files.addresses import without_secrets
+from adalog.store.files.folder import FolderInUseError
 from adalog.store.values.attribute import TX_BASE
 
 _WARNINGS = "warnings { code message line column }"
@@ -273,9 +274,13 @@ def run_retain(settings: Settings) -> None:
     from adalog.gateway.opening import open_database
 
     began = time.monotonic()
-    with working("folding history away", err), open_database(settings) as database:
-        limited = bool(database.limits())
-        done = database.retain()
+    try:
+        with working("folding history away", err), open_database(settings) as database:
+            limited = bool(database.limits())
+            done = database.retain()
+    except FolderInUseError as error:
+        advice = "; a server folds history away by itself, and this command needs the folder for itself"
+        raise FolderInUseError(error.path, advice) from None
     if not limited:
         err.tell("adalog: nothing limits the past; write [{:db/ident :db/retention :db/retainDays 30}] to do so")
     seconds = round(time.monotonic() - began, 2)

@@ -47,7 +47,7 @@ class ForgottenPast:
         names = ", ".join(shown(str(each.ident)) for each in list(found)[:_FEW])
         names += f" and {len(found) - _FEW:,} others" if len(found) > _FEW else ""
         by = sorted({limit for _, limit in found.values()})
-        seen = "the history" if self.view.is_history else f"the answer as of t = {self.view.t}"
+        seen = "the history" if self.view.is_history else f"the view as of t = {self.view.t}"
         point = max(point for point, _ in found.values())
         return (
             f"{seen} may lack values of {names} that had ended before t = {point}, which retention "

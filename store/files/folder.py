@@ -76,6 +76,15 @@ class FolderLayout:
         self.verified = path / "verified.json"
 
 
+class FolderInUseError(AdalogError):
+    """BACKEND_UNAVAILABLE: another process has the lock of a folder. advice: what to do then."""
+
+    def __init__(self, path: Path, advice: str) -> None:
+        message = f"the data folder {path} is in use by another adalog process{advice}"
+        super().__init__(Code.BACKEND_UNAVAILABLE, message, retryable=False)
+        self.path = path
+
+
 class Folder(FolderLayout):
     """The same, held by a lock that ends with the process, however it ends, or with the last of several. is_shared:
     whether other processes have it, too."""
@@ -103,10 +112,7 @@ class Folder(FolderLayout):
             address = _announced(self._lock)
             os.close(self._lock)
             hint = "--url and the address that it printed" if address is None else f"--url {address}"
-            raise unavailable(
-                f"the data folder {path} is in use by another adalog process; ask that one with {hint}",
-                retryable=False,
-            ) from None
+            raise FolderInUseError(path, f"; ask that one with {hint}") from None
         close_to_others(path, self.OWN)
 
     def announce(self, address: str) -> None:

@@ -67,6 +67,16 @@ def test_the_command_folds_it_away_now(tmp_path: Path, is_declared: bool) -> Non
         assert database.snapshot().t == (7 if is_declared else 5)
 
 
+def test_the_command_leaves_the_folder_of_a_server_alone(tmp_path: Path) -> None:
+    """It has no --url that could be asked in its place."""
+    data = str(tmp_path / "data")
+    with Database.open(data):
+        refused = adalog("retain", "--data", data)
+    assert refused.exit_code == 3
+    assert "in use by another adalog process; a server folds history away by itself" in refused.stderr
+    assert "--url" not in refused.stderr
+
+
 def test_without_a_database_the_command_makes_none(tmp_path: Path) -> None:
     assert adalog("retain", "--data", str(tmp_path / "none")).exit_code != 0
     assert not (tmp_path / "none").exists()

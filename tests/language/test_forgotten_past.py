@@ -37,7 +37,7 @@ def test_before_the_point_it_is_said_and_after_it_is_not(folded):
     assert folded.at(t=2).warnings(READS) == ["PAST_FORGOTTEN"]
     assert folded.at(t=3).warnings(READS) == ["PAST_FORGOTTEN"]
     message = (
-        "the answer as of t = 2 may lack values of :v that had ended before t = 5, which retention "
+        "the view as of t = 2 may lack values of :v that had ended before t = 5, which retention "
         "(:db/retainTransactions 1) need not keep"
     )
     assert folded.at(t=2).says(READS.replace("‸", "")) == message
@@ -115,7 +115,7 @@ def test_what_is_said_of_all(changed):
     changed.tx("[{:db/ident :db/retention :db/retainTransactions 1} {:db/ident :w :db/retainAll true}]")
     changed.database.retain()
     said = changed.at(t=2).says("[:find ?a ?v :where [1 ?a ?v]]")
-    assert said.startswith("the answer as of t = 2 may lack values of :v that had ended before t = 6,")
+    assert said.startswith("the view as of t = 2 may lack values of :v that had ended before t = 6,")
     assert changed.at(t=2).warnings("[:find ?v :where [?e :w ?v]]") == []
 
 

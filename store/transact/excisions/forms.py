@@ -162,9 +162,9 @@ class _Reader:
         except AdalogError as error:
             raise invalid(error.message, path) from None
         if found is None:
-            kind = (
-                "is a tempid, and a new entity has nothing to excise" if isinstance(target, str) else "is no entity"
-            )
+            kind = f"is no entity{self._hint(target)}"
+            if isinstance(target, str):
+                kind = "is a tempid, and a new entity has nothing to excise"
             raise invalid(f"{shown(target)} {kind}; write {_WRITTEN}, an ident or a lookup ref", path)
         e = int(found)
         if bootstrap.is_built_in(e):
@@ -187,10 +187,15 @@ class _Reader:
         for each in given:
             attribute = self._schema.get(each) if isinstance(each, Keyword | int) else None
             if attribute is None:
-                raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, f"no attribute {shown(each)}", path)
+                message = f"no attribute {shown(each)}{self._hint(each)}"
+                raise RefusedTransaction(Code.UNKNOWN_ATTRIBUTE, message, path)
             self._check_own(attribute, path)
             found.add(attribute.id)
         return frozenset(found)
+
+    def _hint(self, name: Any) -> str:
+        """The attribute that a misspelt name probably means."""
+        return self._schema.names.hint(name) if isinstance(name, Keyword) else ""
 
     def _with_components(self, entity: int) -> Int64s:
         """The entity with its parts and theirs, as they are or were; without those that are another's now."""

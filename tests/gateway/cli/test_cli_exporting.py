@@ -23,6 +23,22 @@ def test_a_moment_in_the_future(tmp_path: Path, as_of: str, warned: bool, monkey
 
 
 @pytest.mark.parametrize(
+    ("given", "warned"), [((), False), (("--as-of", "2"), True), (("--as-of", "4"), False), (("--history",), True)]
+)
+def test_what_retention_may_have_taken(tmp_path: Path, given: tuple[str, ...], warned: bool) -> None:
+    data = str(tmp_path / "data")
+    with Database.open(data) as database:
+        database.transact("[{:db/ident :v :db/valueType :db.type/long :db/retainTransactions 1}]")
+        for number in (1, 2, 3):
+            database.transact(f"[[:db/add 1 :v {number}]]")
+        database.retain()
+    result = CliRunner().invoke(main, ["export", "--data", data, *given, str(tmp_path / "out")])
+    assert result.exit_code == 0
+    assert ("warning PAST_FORGOTTEN" in result.stderr) == warned
+    assert ("values of :v that had ended before t = 4" in " ".join(result.stderr.split())) == warned
+
+
+@pytest.mark.parametrize(
     ("given", "status", "message"),
     [
         (["out"], 3, "there is no database to read: data (/"),

@@ -218,9 +218,10 @@ class Database:
         """Whether attributes have to be declared before they are used."""
         return self._setting.policy.mode
 
-    def history_mark(self, t: int) -> str:
+    def history_mark(self, t: int, excised: int | None = None) -> str:
         """Equal for databases that agree on every transaction up to t, as it is now: a copy that went its own way
-        says another, and so does an excision since.
+        says another, and so does an excision since. excised: the last excision that is known of, where it is to be
+        as it was before others.
 
         Raises ARG_INVALID for a t not reached yet, BACKEND_UNAVAILABLE where it is of long ago and the log cannot
         be read.
@@ -231,7 +232,7 @@ class Database:
             checksum = self.log.checksum_at(t)
         if checksum is None:
             raise invalid_argument(f"transaction {t} is not reached yet")
-        left = self.excised_after(t)
+        left = self.excised_after(t) if excised is None else excised if excised > t else 0
         return f"{self.log.identity} {t} {checksum:08x}{f' excised {left}' if left else ''}"
 
     def excised_after(self, t: int) -> int:

@@ -22,7 +22,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
 from adalog.store.values.datom import TxReport
-from tests.live.following import Reader, hub_over
+from tests.live.following import NewestReader, hub_over
 from tests.pipeline.pipeline_in_process import imported
 from tests.postgres_servers import PostgresServer
 from tests.property.excised_model import ExcisedModel, shown, state
@@ -52,6 +52,7 @@ MAPPING = {
 }
 QUERIES = (
     "[:find ?e ?v :where [?e :s ?v]]",
+    '[:find ?e ?n :where [?e :s "secret 1"] [?e :n ?n]]',
     "[:find ?v :where [?e :many ?v]]",
     "[:find ?e (count ?v) :where [?e :many ?v]]",
     "[:find ?a ?v :where [?e :ref ?a] [?a :s ?v]]",
@@ -121,13 +122,6 @@ def excision(rng: Random, model: ExcisedModel, t: int) -> str:
     return f"{{:db/excise {entity}{beforehand}}}"
 
 
-class Subscriber(Reader):
-    """One that compares the newest moment alone: an excision changes those before it."""
-
-    def may_check(self) -> bool:
-        return self.t == self.database.snapshot().t
-
-
 class World:
     """A database in a folder or on a server, a follower on the same log, and subscribers of both."""
 
@@ -159,9 +153,9 @@ class World:
         copy, place = (str(self.folder.parent / name) for name in (f"copy {number}", "place"))
         return self.living.enter_context(Database.open(self.address, segments=place, copy=copy, **options))
 
-    def subscriber(self, database: Database, text: str) -> Subscriber:
+    def subscriber(self, database: Database, text: str) -> NewestReader:
         hub = self.living.enter_context(hub_over(database))
-        return Subscriber(database, hub.pool, text)
+        return NewestReader(database, hub.pool, text)
 
     def close(self) -> None:
         for each in self.subscribers:
@@ -180,7 +174,7 @@ class World:
             except AdalogError as error:
                 if error.code is not Code.BACKEND_UNAVAILABLE:
                     raise
-                again = Subscriber(known.database, known.pool, known.query, resume=known.resume)
+                again = NewestReader(known.database, known.pool, known.query, resume=known.resume)
                 again.rows, again.t, again.whole = known.rows, known.t, True
                 again.until(t)
                 self.subscribers[place] = again

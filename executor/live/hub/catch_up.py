@@ -52,6 +52,9 @@ class CatchUpMessages:
     private: PrivateView | None = None
 
 
+EXCISED: Final = "an excision has taken something since of what the stream was made from"
+
+
 class GapError(Exception):
     """A gap that cannot be filled; the stream starts over. Its text is the reason, for the subscriber."""
 
@@ -70,14 +73,28 @@ class AnswerCatchUp:
         answer = distinct(self.parts.pool.run(_whole(self.question, at), cancel), cancel.check)
         messages = []
         if reset is not None:
-            messages.append(Event(EventKind.RESET, StreamPosition(at.t, 0), reason=reset).message(form, cancel))
+            messages.append(Event(EventKind.RESET, StreamPosition.at(at, 0), reason=reset).message(form, cancel))
         with self.parts.pool.memory.lent(cancel):
-            messages += _written(answer, at.t, form, cancel, start, self.parts.settings.chunk_rows)
+            messages += _written(answer, at, form, cancel, start, self.parts.settings.chunk_rows)
         return _held(messages, self.parts.memory)
 
-    def rest(self, t: int, form: MessageForm, cancel: Cancel, start: int) -> SnapshotChunks:
-        """The answer after transaction t from row number `start` on. Raises OverError."""
-        now, at = self.parts.pool.database.snapshot(), self.parts.pool.database.at(t=t)
+    def rest(self, since: StreamPosition, form: MessageForm, cancel: Cancel) -> SnapshotChunks:
+        """The rest of an answer of which some rows were sent. Raises GapError."""
+        now, at = self._moments(since)
+        return self._rest(at, now, form, cancel, since.rows or 0)
+
+    def _moments(self, since: StreamPosition) -> tuple[Snapshot, Snapshot]:
+        """(the newest moment, that of a position). Raises GapError where an excision may have taken rows that were
+        sent."""
+        database = self.parts.pool.database
+        now, at = database.snapshot(), database.at(t=since.t)
+        excised = at.origin.excised
+        # There may be one between the two.
+        if excised != now.origin.excised or (since.rows and since.is_outdated(excised)):
+            raise GapError(EXCISED)
+        return now, at
+
+    def _rest(self, at: Snapshot, now: Snapshot, form: MessageForm, cancel: Cancel, start: int) -> SnapshotChunks:
         if now.origin.forgetful:
             self._check_remembered(self._view(at, now, cancel), at, now)
         if start and self.question.visible is not None and self._is_seen_otherwise(at, now, cancel):
@@ -95,24 +112,24 @@ class AnswerCatchUp:
             before, after = (each.answer(self.parts.pool.engine, at, cancel) for each in questions)
             return changed(before, after, cancel.check) is not None
 
-    def past(self, t: int, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
-        """The answer after transaction t as it may be seen now, where a stream begins there. Raises OverError."""
-        now = self.parts.pool.database.snapshot()
-        decided, at = AnswerCatchUp(self.parts, self.question.decided_at(now)), now.as_of(t)
-        chunks = decided.rest(t, form, cancel, 0)
+    def past(self, since: StreamPosition, form: MessageForm, cancel: Cancel) -> CatchUpMessages:
+        """The answer at a position as it may be seen now, where a stream begins there. Raises GapError."""
+        now, at = self._moments(since)
+        decided, reached = AnswerCatchUp(self.parts, self.question.decided_at(now)), StreamPosition.at(at)
+        chunks = decided._rest(at, now, form, cancel, 0)
         if self.question.visible is None:
-            return CatchUpMessages(chunks.messages, StreamPosition(t), behind=True, held=chunks)
+            return CatchUpMessages(chunks.messages, reached, behind=True, held=chunks)
         # What is visible by the time of the next messages may be something else.
         view = self._view(at, now, cancel)
         with self.parts.pool.memory.lent(cancel):
             view.add(_FEED, decided.question, at, cancel)
         private = PrivateView(view, at, MemoryShare(self.parts.memory, view.nbytes()))
-        return CatchUpMessages(chunks.messages, StreamPosition(t), behind=True, held=chunks, private=private)
+        return CatchUpMessages(chunks.messages, reached, behind=True, held=chunks, private=private)
 
     def gap(
         self, private: PrivateView | None, since: int, now: Snapshot, form: MessageForm, cancel: Cancel, each: bool
     ) -> CatchUpMessages:
-        """What lies between the state after `since` and a moment, or its beginning. Raises OverError."""
+        """What lies between the state after `since` and a moment, or its beginning. Raises GapError."""
         at = now.as_of(since) if private is None else private.at
         guarded = self.question.visible is not None
         if each and guarded:
@@ -128,7 +145,7 @@ class AnswerCatchUp:
             if now.origin.forgetful:
                 self._check_remembered(view, at, now)
             if times == []:
-                return CatchUpMessages([], StreamPosition(now.t), behind=False)
+                return CatchUpMessages([], StreamPosition.at(now), behind=False)
             with self.parts.pool.memory.lent(cancel):
                 view.add(_FEED, question, at, cancel)
             private = PrivateView(view, at, MemoryShare(self.parts.memory, view.nbytes()))
@@ -190,25 +207,24 @@ class AnswerCatchUp:
         if message is not None and message.nbytes > self.parts.settings.mailbox_bytes:
             most = f"a subscriber's mailbox holds {self.parts.settings.mailbox_bytes:,}"
             raise GapError(f"what has changed since comes to {message.nbytes:,} bytes, and {most}")
-        return CatchUpMessages([] if message is None else [message], StreamPosition(now.t), behind=False)
+        return CatchUpMessages([] if message is None else [message], StreamPosition.at(now), behind=False)
 
     def _replayed(
         self, private: PrivateView, times: list[int], now: Snapshot, form: MessageForm, cancel: Cancel
     ) -> CatchUpMessages:
         settings, until = self.parts.settings, time.monotonic() + _BATCH_SECONDS
         messages: list[Message] = []
-        nbytes, done = 0, private.at.t
+        nbytes = 0
         for t in times:
             full = len(messages) >= settings.mailbox_events or nbytes >= settings.mailbox_bytes
             if full or (messages and time.monotonic() > until):
                 private.holding.become(private.view.nbytes())
-                return CatchUpMessages(messages, StreamPosition(done), behind=True, private=private)
+                return CatchUpMessages(messages, StreamPosition.at(private.at), behind=True, private=private)
             message = self._step(private, now if t == now.t else now.as_of(t), form, cancel)
-            done = t
             if message is not None:
                 messages.append(message)
                 nbytes += message.nbytes
-        return CatchUpMessages(messages, StreamPosition(now.t), behind=False)
+        return CatchUpMessages(messages, StreamPosition.at(now), behind=False)
 
     def _step(self, private: PrivateView, to: Snapshot, form: MessageForm, cancel: Cancel) -> Message | None:
         with self.parts.pool.memory.lent(cancel):
@@ -218,7 +234,7 @@ class AnswerCatchUp:
                 raise found
             if found is None:
                 return None
-            return Event(EventKind.DELTA, StreamPosition(to.t), change=found).message(form, cancel)
+            return Event(EventKind.DELTA, StreamPosition.at(to), change=found).message(form, cancel)
 
 
 def snapshots_together(
@@ -236,7 +252,7 @@ def snapshots_together(
             chunks = None
             try:
                 if answer is not None:
-                    chunks = _held(_written(answer, at.t, form, part, 0, settings.chunk_rows), parts.memory)
+                    chunks = _held(_written(answer, at, form, part, 0, settings.chunk_rows), parts.memory)
             except AdalogError as error:
                 if error.code in (Code.CANCELLED, Code.TIMEOUT):
                     raise
@@ -249,8 +265,10 @@ def _whole(question: UndatedQuestion, at: Snapshot) -> QueryRequest:
     return replace(question.request, snapshot=question.seen(at), ordered=True, shown=(0, None))
 
 
-def _written(answer: Result, t: int, form: MessageForm, cancel: Cancel, start: int, step: int) -> list[Message]:
-    """The answer after transaction t from row number `start` on, in chunks of so many rows."""
+def _written(
+    answer: Result, at: Snapshot, form: MessageForm, cancel: Cancel, start: int, step: int
+) -> list[Message]:
+    """The answer at a moment from row number `start` on, in chunks of so many rows."""
     messages: list[Message] = []
     rows, last = len(answer), False
     start = min(start, rows)
@@ -258,7 +276,7 @@ def _written(answer: Result, t: int, form: MessageForm, cancel: Cancel, start: i
         cancel.check()
         stop = min(start + step, rows)
         last = stop == rows
-        position = StreamPosition(t) if last else StreamPosition(t, stop)
+        position = StreamPosition.at(at, None if last else stop)
         event = Event(EventKind.SNAPSHOT, position, answer=answer, start=start, stop=stop, last=last)
         messages.append(event.message(form, cancel))
         start = stop

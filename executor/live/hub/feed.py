@@ -45,7 +45,7 @@ class Subscriber:
     for each transaction until it has caught up. `private`: the view it catches up by. `job`: for it alone;
     `shared`: the key of a snapshot that others wait for, too. `guarded`: it is shown what its client may see; else
     everything, which the client may not see once policies are enforced. `from_afar`: it goes on from where its
-    client is, and not from what it was just sent. `excised`: the last excision when it began."""
+    client is, and not from what it was just sent."""
 
     subscription: Subscription
     delivery: Delivery
@@ -61,7 +61,6 @@ class Subscriber:
     channel: Channel | None = None
     guarded: bool = False
     from_afar: bool = True
-    excised: int = 0
 
     @property
     def sees_everything(self) -> bool:

@@ -273,7 +273,6 @@ class Hub:
                 subscriber = Subscriber(
                     *(reader, delivery, form, feed, client, since, begin.each, begin.reset),
                     guarded=guarded,
-                    excised=begin.excised,
                 )
                 self._subscribers.add(subscriber, begin.position)
             except Exception as error:  # noqa: BLE001 - the subscriber has to be told

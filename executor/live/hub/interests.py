@@ -4,6 +4,7 @@ one."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
 import numpy as np
@@ -45,6 +46,15 @@ class Interests(Generic[V]):
                 self._all[view] = None
             else:
                 self._of.setdefault(each.attribute, _Attribute()).put(view, each)
+
+    def forget_values(self, view: V) -> bool:
+        """Has any value of their attributes touch a view whose interests name values, which may have other codes
+        after an excision; whether some do."""
+        before = self._put.get(view, ())
+        names_values = any(each.value is not None for each in before)
+        if names_values:
+            self.put(view, list(dict.fromkeys(replace(each, value=None) for each in before)))
+        return names_values
 
     def remove(self, view: V) -> None:
         for each in self._put.pop(view, ()):

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.bounds.client import Client
-from adalog.executor.live.hub.catch_up import AnswerCatchUp, CatchUpMessages, GapError, LogCatchUp
+from adalog.executor.live.hub.catch_up import EXCISED, AnswerCatchUp, CatchUpMessages, GapError, LogCatchUp
 from adalog.executor.live.hub.feed import Feed, PendingSnapshot, Subscriber
 from adalog.executor.live.hub.first_answers import FirstAnswer, FirstAnswers
 from adalog.executor.live.hub.memory import SnapshotChunks
@@ -33,8 +33,6 @@ from adalog.store.values.datom import TxReport
 # Snapshots, and the bytes of one, that are kept for subscribers that join at the same moment.
 _SNAPSHOTS: Final = 32
 _SNAPSHOT_BYTES: Final = 256 << 10
-
-_EXCISED: Final = "an excision has taken something since of what the stream was made from"
 
 _Made = CatchUpMessages | SnapshotChunks
 
@@ -119,10 +117,10 @@ class SubscriberQueue:
             feed.waiting[subscriber] = position
             self.views.wait(feed)
             return
-        excised = now.origin.excised
-        if position is not None and position.t < excised and subscriber.excised < excised:
-            subscriber.reset, subscriber.each, subscriber.private = _EXCISED, False, None
-        subscriber.excised = excised
+        # What the log has told stays told.
+        is_answer = feed.question is not None
+        if is_answer and position is not None and position.is_outdated(now.origin.excised):
+            subscriber.reset, subscriber.each, subscriber.private = EXCISED, False, None
         if position is None or subscriber.reset is not None:
             self._begin(subscriber, now)
         elif self._is_outdated(subscriber, position.t) or not self._join(subscriber, position.t):
@@ -190,9 +188,9 @@ class SubscriberQueue:
     def _rest_of_snapshot(self, subscriber: Subscriber, at: StreamPosition, cancel: Cancel) -> CatchUpMessages:
         assert at.rows is not None, "a position within a snapshot"
         if not at.rows:
-            return self._catching(subscriber.feed).past(at.t, subscriber.form, cancel)
-        chunks = self._catching(subscriber.feed).rest(at.t, subscriber.form, cancel, at.rows)
-        return CatchUpMessages(chunks.messages, StreamPosition(at.t), behind=True, held=chunks)
+            return self._catching(subscriber.feed).past(at, subscriber.form, cancel)
+        chunks = self._catching(subscriber.feed).rest(at, subscriber.form, cancel)
+        return CatchUpMessages(chunks.messages, chunks.messages[-1].position, behind=True, held=chunks)
 
     def _fill_gap(self, subscriber: Subscriber, since: int, now: Snapshot) -> None:
         form, each = subscriber.form, subscriber.each
@@ -231,7 +229,7 @@ class SubscriberQueue:
 
     def _hand_over(self, subscriber: Subscriber, made: _Made) -> None:
         if isinstance(made, SnapshotChunks):
-            made = CatchUpMessages(made.messages, StreamPosition(made.messages[-1].t), behind=False, held=made)
+            made = CatchUpMessages(made.messages, made.messages[-1].position, behind=False, held=made)
         subscriber.private = made.private
         for message in made.messages:
             self._parts.figures.events[message.kind] += 1

@@ -156,7 +156,7 @@ class ViewUpdate:
             if isinstance(change, AdalogError):
                 done.failed[feed] = change
                 continue
-            event = Event(EventKind.DELTA, StreamPosition(tick.new.t), change=change)
+            event = Event(EventKind.DELTA, StreamPosition.at(tick.new), change=change)
             for form in feed.forms():
                 event.outcome(form, cancel)
             done.events.append((feed, event))

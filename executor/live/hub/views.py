@@ -276,6 +276,9 @@ class Views:
         self._log_committed([report for report, _ in told])
         if self.now is not None:
             self.now = newest.as_of(told[-1][0].t)
+        self._tell_awaited()
+
+    def _tell_awaited(self) -> None:
         awaited, self._awaited = self._awaited, {}
         for feed in awaited:
             self._listener.ready(feed)
@@ -296,19 +299,23 @@ class Views:
             self.committed([(report, snapshot.decoded_by(now.codes))])
         else:
             behind = list(self.known.values())
+            self._look_at_policies(snapshot)
             self._log_committed([report])
         if self.now is None:
             return
-        self.now = snapshot
+        # Those that are told together with it come by themselves.
+        self.now = snapshot.as_of(report.t)
         self.recent.clear()
         for feed in self._feeds.values():
-            feed.recent, feed.covered = (), max(feed.covered, snapshot.t)
+            feed.recent, feed.covered = (), max(feed.covered, report.t)
         for followed in tuple(self.known.values()):
+            followed.asks_anew |= self._interests.forget_values(followed)
             if not followed.busy:
                 self._renew(followed)
         self._listener.excised()
         for followed in behind:
             self._end_feeds(followed, _excised())
+        self._tell_awaited()
 
     def _renew(self, followed: FollowedView) -> None:
         """Has a view be made anew when it is next used."""
@@ -465,6 +472,7 @@ class Views:
             return
         if is_renewed:
             self._renew(followed)
+            followed.asks_anew = True
         self._keep_joins(followed)
         if first:
             followed.began(done.seconds)
@@ -472,10 +480,9 @@ class Views:
             followed.took(done.seconds)
         # Where it is behind, the schema that it knows may be an old one.
         anew = followed.asks_anew and followed.at is None
-        if anew or (work.adding and not followed.asks_anew):
+        if followed.view is not None and now is not None and (anew or (work.adding and not followed.asks_anew)):
             followed.asks_anew = False
-            if followed.view is not None and self.now is not None:
-                self._interests.put(followed, followed.view.interests(self.now))
+            self._interests.put(followed, followed.view.interests(now))
         awaited = [feed for feed in followed.awaited if feed.ready]
         for feed in awaited:
             del followed.awaited[feed]
@@ -552,7 +559,7 @@ class Views:
             if moment is None:
                 self.told(feed)
             else:
-                self._tell(feed, Event(EventKind.PROGRESS, StreamPosition(moment.t)))
+                self._tell(feed, Event(EventKind.PROGRESS, StreamPosition.at(moment)))
 
     def _known_moment(self, feed: Feed) -> Snapshot | None:
         """As `moment`, and while its view is at work up to where it was before: that its transactions are looked at

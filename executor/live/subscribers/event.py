@@ -15,6 +15,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.bounds.failure import emptied
 from adalog.executor.follow.view import Change
 from adalog.executor.permissions.reports import VisibleReports
+from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.datom import TxReport
 
 _LOGGER: Final = logging.getLogger("adalog.live")
@@ -33,10 +34,21 @@ class EventKind(StrEnum):
 
 
 class StreamPosition(NamedTuple):
-    """How far a stream has come: the state after transaction `t` is known, or of its snapshot the first `rows`."""
+    """How far a stream has come: the state after transaction `t` is known, or of its snapshot the first `rows`.
+    `excised`: the last excision of which nothing is left in what was told, 0 for none."""
 
     t: int
     rows: int | None = None
+    excised: int = 0
+
+    @staticmethod
+    def at(moment: Snapshot, rows: int | None = None) -> StreamPosition:
+        """That of a stream which was told of a moment."""
+        return StreamPosition(moment.t, rows, moment.origin.excised)
+
+    def is_outdated(self, excised: int) -> bool:
+        """Whether the last excision may have taken something of what was told."""
+        return self.excised < excised and self.t < excised
 
 
 @dataclass(slots=True, eq=False)

@@ -80,7 +80,7 @@ class ResumeTokens:
         self._marks: dict[tuple[int, int], str] = {}
 
     def write(self, name: StreamName, position: StreamPosition) -> str:
-        body = orjson.dumps([str(name), position.t, position.rows, self._mark(position.t)])
+        body = orjson.dumps([str(name), position.t, position.rows, self._mark(position.t, position.excised)])
         return packed(self._owner, sign(self._key, body), body)
 
     def read(self, text: str, name: StreamName) -> ResumePoint:
@@ -98,14 +98,17 @@ class ResumeTokens:
             return ResumePoint(
                 None, "the schema or the permissions have changed since, and with them what it shows"
             )
-        if t > self._database.snapshot().t:
+        now = self._database.snapshot()
+        excised = now.origin.excised
+        if t > now.t:
             return ResumePoint(None, f"the token is of transaction {t}, which this database has not reached")
-        if mark != self._mark(t):
+        if mark != self._mark(t, excised):
             why = "are not those that the token was made after"
-            if self._database.excised_after(t):
+            if excised > t:
                 why += "; an excision may have taken something of them since"
             return ResumePoint(None, f"the transactions up to {t} {why}")
-        return ResumePoint(StreamPosition(t, rows))
+        # An excision from here on has the stream start over.
+        return ResumePoint(StreamPosition(t, rows, excised))
 
     def t_of(self, text: str) -> int | None:
         """The transaction that a token is of; None where it is none of ours."""
@@ -142,11 +145,13 @@ class ResumeTokens:
         said: TokenBody = orjson.loads(body)
         return said
 
-    def _mark(self, t: int) -> str:
-        key = (t, self._database.excised_after(t))
+    def _mark(self, t: int, excised: int) -> str:
+        """excised: the last excision of which nothing is left in what was told. What was made from a state before
+        the newest excision may be written after it."""
+        key = (t, excised if excised > t else 0)
         mark = self._marks.get(key)
         if mark is None:
-            mark = hashlib.sha256(self._database.history_mark(t).encode()).hexdigest()[: 2 * _MARK_BYTES]
+            mark = hashlib.sha256(self._database.history_mark(t, excised).encode()).hexdigest()[: 2 * _MARK_BYTES]
             if len(self._marks) >= _MARKS:
                 self._marks.clear()
             self._marks[key] = mark
@@ -156,12 +161,11 @@ class ResumeTokens:
 @dataclass(frozen=True, slots=True)
 class StreamStart:
     """After a position, None for a snapshot of now. `each`: every transaction since is to be told by itself.
-    `reset`: why the stream starts over instead of going on. `excised`: the last excision when it was asked for."""
+    `reset`: why the stream starts over instead of going on."""
 
     position: StreamPosition | None = None
     each: bool = False
     reset: str | None = None
-    excised: int = 0
 
 
 def began(
@@ -170,19 +174,17 @@ def began(
     """Where the stream of that name begins. Raises ARG_INVALID and BASIS_FUTURE."""
     if resume is not None and from_t is not None:
         raise invalid_argument("both resume and fromT are given; give at most one of them")
-    # Before the token is read: an excision right after that has the stream start over.
-    excised = database.snapshot().origin.excised
     if resume is not None:
         found = tokens.read(resume, name)
-        return StreamStart(found.position, reset=found.reason, excised=excised)
+        return StreamStart(found.position, reset=found.reason)
     if from_t is not None:
         check_moment("fromT", from_t)
         now = database.snapshot().t
         if from_t > now:
             message = f"fromT = {from_t} is not reached yet: the newest transaction is {now}"
             raise AdalogError(Code.BASIS_FUTURE, message)
-        return StreamStart(StreamPosition(from_t, 0), each=True, excised=excised)
-    return StreamStart(excised=excised)
+        return StreamStart(StreamPosition(from_t, 0), each=True)
+    return StreamStart()
 
 
 def _is_body(body: bytes) -> bool:

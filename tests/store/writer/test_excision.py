@@ -29,7 +29,7 @@ from adalog.store.log.entry import LogEntry
 from adalog.store.log.file_appends import FileAppends
 from adalog.store.log.payload import Logged
 from adalog.store.values.codes import Codes
-from tests.live.following import Reader, hub_over
+from tests.live.following import NewestReader, Reader, hub_over
 from tests.pipeline.pipeline_in_process import imported
 from tests.property.excised_model import shown, state
 
@@ -471,13 +471,6 @@ def test_a_state_that_could_not_read_a_file_has_nothing_of_its_entry(
         if waiting is not None:
             waiting.result()
         assert state(second) == state(first)
-
-
-class NewestReader(Reader):
-    """One that compares the newest moment alone: an excision changes those before it."""
-
-    def may_check(self) -> bool:
-        return self.t == self.database.snapshot().t
 
 
 def test_an_excision_that_cannot_be_applied_yet_is_not_seen_and_not_lost(

@@ -5,10 +5,13 @@ For what folds it away, and for what says of a view that it may lack some of it.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+
+import numpy as np
 
 from adalog.store.snapshot.guarded import GuardedSnapshot
 from adalog.store.snapshot.snapshot import Snapshot
@@ -31,6 +34,8 @@ class PastLimits:
 
     snapshot: Snapshot
     now: datetime
+    # By days: the transaction before which.
+    _by_days: dict[int, int] = field(init=False, default_factory=dict)
 
     @cached_property
     def _said(self) -> Mapping[int, tuple[int, int]]:
@@ -60,7 +65,12 @@ class PastLimits:
         by, value = limit
         if by == bootstrap.RETAIN_TRANSACTIONS:
             return self.snapshot.t - value + 1
-        return self.snapshot.as_of_instant(self.now - timedelta(days=value)) + 1
+        if value not in self._by_days:
+            # Transactions have their instants in order. Few are looked at: a view is new, and its columns would be.
+            moment = self.now - timedelta(days=value)
+            every = range(1, self.snapshot.t + 1)
+            self._by_days[value] = bisect_right(every, moment, key=lambda t: _instant(self.snapshot, t)) + 1
+        return self._by_days[value]
 
 
 def forgotten_of(view: Snapshot) -> tuple[PastLimits, ...]:
@@ -79,7 +89,6 @@ def forgotten_of(view: Snapshot) -> tuple[PastLimits, ...]:
 
 
 def _instant(snapshot: Snapshot, t: int) -> datetime:
-    attribute = snapshot.attribute(bootstrap.TX_INSTANT)
-    assert attribute is not None, "built in"
-    instant: datetime = snapshot.codes.decode(int(snapshot.values_of(attribute, TX_BASE + t)[0]))
+    entity = np.array([TX_BASE + t], np.int64)
+    instant: datetime = snapshot.codes.decode(int(snapshot.columns_of_entities(bootstrap.TX_INSTANT, entity).v[0]))
     return instant

@@ -287,13 +287,17 @@ class Views:
         """A transaction before which, or by which, something was excised.
 
         Views step to what is left of the database, still with its codes from before, so that they can tell what
-        went. Then all is made anew for the new codes when it is next used. A view that was at work, or that missed
-        what came before, cannot tell: its subscribers subscribe again, and start over.
+        went. Then all is made anew for the new codes when it is next used. A view that was at work, that missed
+        what came before, or that reads another moment, of which no state from before is left, cannot tell: its
+        subscribers subscribe again, and start over.
         """
         now = self.now
         if now is None or snapshot.origin.excised == now.origin.excised:
             self.committed([(report, snapshot)])
             return
+        for followed in tuple(self.known.values()):
+            if followed.question.names_moments():
+                self._end_feeds(followed, _excised())
         behind = [each for each in self.known.values() if each.busy]
         if report.t == snapshot.t == snapshot.origin.excised == now.t + 1:
             self.committed([(report, snapshot.decoded_by(now.codes))])

@@ -17,8 +17,8 @@ from tests.gateway.clock import Clock
 from tests.gateway.identity.signed_tokens import settings_for, token
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
 
-LIVE = """subscription ($query: EDN!, $resume: String, $fromT: Long) {
-  live(query: $query, resume: $resume, fromT: $fromT) {
+LIVE = """subscription ($query: EDN!, $args: [JSON!], $resume: String, $fromT: Long) {
+  live(query: $query, args: $args, resume: $resume, fromT: $fromT) {
     kind basisT resume rows last added retracted reason } }"""
 NAMES = "[:find ?n :where [?e :person/name ?n]]"
 TRANSACT = "mutation ($tx: EDN!) { transact(tx: $tx) { t } }"
@@ -112,6 +112,51 @@ def test_a_stream_retracts_what_is_excised_and_its_old_tokens_are_reset(family: 
             while "Fay" not in json.dumps(seen):
                 assert "Ada" not in json.dumps(seen)
                 seen = event(other, "past")
+
+
+def failure(socket: ClientConnection, id_: str) -> Any:
+    message = json.loads(socket.recv(20))
+    assert (message["id"], message["type"]) == (id_, "error"), message
+    (error,) = message["payload"]
+    return error
+
+
+@pytest.mark.parametrize("content", [{"history": True}, {"t": 2}, {"since": 1}])
+def test_a_stream_that_reads_another_moment_starts_over(family: Served, content: dict[str, Any]) -> None:
+    query = "[:find ?n :in $ $then :where [$then _ :person/name ?n]]"
+    read = {"query": query, "args": [{"basis": content}]}
+    left = {"Ada", "Byron", "Anne", "Ralph"}
+    with family.socket() as socket:
+        for name in ("Ada", "Byron"):
+            subscribe(socket, name, **read)
+            first = event(socket, name)
+            assert names(first["rows"]) == left
+            family.transact(f'[{{:db/excise [:person/name "{name}"] :db.excise/attrs [:person/name]}}]')
+            left -= {name}
+            error = failure(socket, name)
+            assert error["extensions"] == {"code": "BACKEND_UNAVAILABLE", "retryable": True}
+            assert "excision" in error["message"]
+            subscribe(socket, f"{name} again", resume=first["resume"], **read)
+            assert event(socket, f"{name} again")["kind"] == "RESET"
+            assert names(event(socket, f"{name} again")["rows"]) == left
+            socket.send(json.dumps({"id": f"{name} again", "type": "complete"}))
+
+
+def test_the_log_is_told_from_its_beginning_after_an_excision(family: Served) -> None:
+    document = "subscription { transactions(from: 1) { t datoms { a v } } }"
+    t = family.transact(EXCISION)
+    with family.socket() as socket:
+        for id_ in ("1", "2"):
+            socket.send(json.dumps({"id": id_, "type": "subscribe", "payload": {"query": document}}))
+            told = []
+            while len(told) < t:
+                message = json.loads(socket.recv(20))
+                assert message["type"] == "next", message
+                told.append(message["payload"]["data"]["transactions"])
+            assert [each["t"] for each in told] == list(range(1, t + 1))
+            values = {datom["v"] for each in told for datom in each["datoms"] if datom["a"] == ":person/name"}
+            assert values == {"Byron", "Anne", "Ralph"}
+            socket.send(json.dumps({"id": id_, "type": "complete"}))
 
 
 def test_a_token_that_expires_meanwhile(family: Served, clock: Clock) -> None:

@@ -22,6 +22,7 @@ from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.files import FolderFiles
 from adalog.store.checkpoint.rechecks import Rechecks
 from adalog.store.checkpoint.replay import ReplayedState, opened
+from adalog.store.excision.logged_ends import LoggedEnds
 from adalog.store.files.clock import Clock
 from adalog.store.files.copy_folder import temporary_folder
 from adalog.store.files.folder import Folder, is_address
@@ -123,8 +124,9 @@ class Database:
         self.writer = Writer(head, log, setting, self._publish, self.compactor.make_room)
         self.compactor.forget_with(self._forget_on_disk)
         self._following = LogFollower(log.listen, self.writer.look, follow_seconds) if log.is_shared else None
-        # Once something is not to be retained for ever.
+        # Once something is not to be retained for ever; and when of what memory does not know something ended.
         self.retention: RetentionThread | None = None
+        self.ends = LoggedEnds(log)
         self._closing = threading.Lock()
         self._is_closed = False
         self._begin_retention()
@@ -584,7 +586,7 @@ class Database:
 
     def _begin_retention(self) -> None:
         data = self._head.data
-        if bootstrap.RETAIN_DAYS not in data and bootstrap.RETAIN_TRANSACTIONS not in data:
+        if data.keys().isdisjoint(bootstrap.ENDING):
             return
         with self._closing:
             if not self._is_closed:
@@ -620,7 +622,7 @@ class Database:
 
     def retain(self) -> RetentionResult:
         """Folds away now what attributes had and need not keep, as `:db/retainDays` and `:db/retainTransactions` of
-        them or of `:db/retention` say. Raises as `transact` does."""
+        them or of `:db/retention` say, and `:db/noHistory` of them. Raises as `transact` does."""
         return retain(self)
 
     def limits(self) -> Mapping[int, tuple[int, int]]:

@@ -281,7 +281,7 @@ def run_retain(settings: Settings) -> None:
     except FolderInUseError as error:
         advice = "; a server folds history away by itself, and this command needs the folder for itself"
         raise FolderInUseError(error.path, advice) from None
-    if not limited:
+    if not limited and not done.steps:
         err.tell("adalog: nothing limits the past; write [{:db/ident :db/retention :db/retainDays 30}] to do so")
     seconds = round(time.monotonic() - began, 2)
     out.json({"datoms": done.datoms, "steps": done.steps, "t": done.t, "seconds": seconds})

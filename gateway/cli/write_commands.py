@@ -66,7 +66,7 @@ def revert(t: int, where: Target, dry_run: bool, form: str) -> None:
 @data_option
 @segments_option
 def retain(**_: Any) -> None:
-    """Fold away now the history that need not stay, as :db/retainDays and :db/retainTransactions say.
+    """Fold away now the history that need not stay, as :db/retainDays, :db/retainTransactions or :db/noHistory say.
 
     A server does it by itself. What was retracted before goes from the log, from segments and from answers about
     the past; what holds stays. The line printed is JSON: {"datoms", "steps", "t", "seconds"}.

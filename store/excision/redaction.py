@@ -118,10 +118,6 @@ class Redaction:
                 self.gone.add(code)
         return gone if gone.any() else None
 
-    def keep(self, logged: Logged) -> None:
-        """The next entry, of whose forgetful attributes nothing goes."""
-        self._keep(logged, [False] * len(logged.datoms), [None] * len(logged.columns))
-
     def _keep(self, logged: Logged, datoms: Sequence[bool], columns: Sequence[Bools | None]) -> None:
         for (_, a, value, _), goes in zip(logged.datoms, datoms, strict=True):
             code = None if goes or a not in self.forgetful else self.codes.lookup(value)

@@ -1,6 +1,6 @@
 """What a retention takes of the log, entry by entry: datoms whose retraction is of before a transaction, with that.
 
-Memory knows all of them, so that nothing is looked up of what stays.
+All of them are known before, so that nothing is looked up of what stays.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from adalog.store.excision.remainder import Remainder
 from adalog.store.excision.rewriting import RedactedRow
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.imported import LoggedFile
 from adalog.store.log.payload import Logged, LoggedColumn
+from adalog.store.tries.base import ClosedDatoms
 from adalog.store.values.arrays import Bools, are_of
 from adalog.store.values.changes import Excision
 from adalog.store.values.codes import Codes
@@ -25,10 +25,10 @@ _NONE: Final[Mapping[tuple[int, int], set[int]]] = {}
 
 @dataclass(eq=False)
 class EndedDatoms:
-    """remainders: of each attribute, what went. codes: those of the values."""
+    """ended: of each attribute, what went. codes: those of the values."""
 
     excision: Excision
-    remainders: Mapping[int, Remainder]
+    ended: Mapping[int, ClosedDatoms]
     codes: Codes
     # By transaction, and by entity and attribute: the codes of the values that were asserted and went.
     _asserted: dict[int, dict[tuple[int, int], set[int]]] = field(init=False)
@@ -36,15 +36,12 @@ class EndedDatoms:
 
     def __post_init__(self) -> None:
         self._asserted = {}
-        for a, remainder in self.remainders.items():
-            ended = remainder.ended
+        for a, ended in self.ended.items():
             rows = zip(ended.added.tolist(), ended.e.tolist(), ended.v.tolist(), strict=True)
             for t, e, v in rows:
                 self._asserted.setdefault(t, {}).setdefault((e, a), set()).add(v)
         # Of each attribute the transactions that its retractions are of before.
-        self._before = {
-            a: max(scope.before for scope in self.excision.scopes if scope.has(a)) for a in self.remainders
-        }
+        self._before = {a: self.excision.ended_before(a) for a in self.ended}
 
     def row(self, entry: LogEntry, logged: Logged) -> RedactedRow:
         """What of an entry goes."""
@@ -69,7 +66,7 @@ class EndedDatoms:
         self, t: int, own: Mapping[tuple[int, int], set[int]], column: LoggedColumn | LoggedFile
     ) -> Bools | None:
         a = column.attribute
-        if a not in self.remainders:
+        if a not in self.ended:
             return None
         added = column.assertions()
         gone = ~added if t < self._before[a] else np.zeros(len(added), np.bool_)

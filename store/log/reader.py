@@ -200,16 +200,15 @@ class LogReader:
         found = (Logged.decoded(entry.payload, Path()).excision for entry in self.entries_of(times))
         return [each for each in found if each is not None]
 
-    def holding(self, parts: Sequence[bytes]) -> list[int]:
-        """The transactions, in order, whose payloads have one of the parts in them, or are written in any other way
-        than plainly."""
+    def holding(self, parts: Sequence[bytes], after: int = 0) -> list[int]:
+        """The transactions after one, in order, whose payloads have one of the parts in them, or are written in any
+        other way than plainly."""
         payload = _COLUMNS.payload
         find = sa.func.instr if self.engine.dialect.name == "sqlite" else sa.func.pg_catalog.position
         found = [sa.func.substr(payload, 1, 1) != b"\0", *(find(payload, part) > 0 for part in parts)]
         with self._reads() as connection:
-            return list(
-                connection.execute(sa.select(_COLUMNS.t).where(sa.or_(*found)).order_by(_COLUMNS.t)).scalars()
-            )
+            query = sa.select(_COLUMNS.t).where(_COLUMNS.t > after, sa.or_(*found))
+            return list(connection.execute(query.order_by(_COLUMNS.t)).scalars())
 
     def rewritten(self) -> list[int]:
         """The transactions, in order, that are excisions or have lost something to some."""

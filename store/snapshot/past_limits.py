@@ -45,14 +45,11 @@ class PastLimits:
     def _of_all(self) -> tuple[int, int] | None:
         return self._said.get(self.snapshot.entid(bootstrap.RETENTION) or 0)
 
-    @cached_property
-    def _forgetful(self) -> frozenset[int]:
-        """Attributes that forget, or forgot: memory does not have their past, and so cannot tell."""
-        return frozenset(self.snapshot.data_of(bootstrap.NO_HISTORY).events(-1, self.snapshot.t).e.tolist())
-
     def of(self, attribute: Attribute) -> tuple[int, int] | None:
-        """(attribute that limits the past of this one, its value); None where nothing does."""
-        if not self._said or attribute.id < FIRST_OWN_IDENT or attribute.id in self._forgetful:
+        """(attribute that limits the past of this one, its value); None where nothing does, as where none is
+        kept."""
+        is_forgetful = attribute.id in self.snapshot.schema.forgetful
+        if not self._said or attribute.id < FIRST_OWN_IDENT or is_forgetful:
             return None
         limit = self._said.get(attribute.id, self._of_all)
         return None if limit is None or limit[0] == bootstrap.RETAIN_ALL else limit

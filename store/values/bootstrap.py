@@ -71,6 +71,8 @@ RETAIN_DAYS: Final = _IDS["db/retainDays"]
 RETAIN_TRANSACTIONS: Final = _IDS["db/retainTransactions"]
 RETAIN_ALL: Final = _IDS["db/retainAll"]
 RETAINING: Final = (RETAIN_DAYS, RETAIN_TRANSACTIONS, RETAIN_ALL)
+# By which attributes lose some of their past.
+ENDING: Final = (RETAIN_DAYS, RETAIN_TRANSACTIONS, NO_HISTORY)
 """Attributes that say how long the past of others is kept."""
 RETENTION: Final = Keyword("db/retention")
 """The ident of the entity that says so for all attributes that do not say it themselves."""

@@ -93,6 +93,10 @@ class Excision:
         """Whether it takes nothing but what had ended."""
         return all(scope.ended for scope in self.scopes)
 
+    def ended_before(self, attribute: int) -> int:
+        """The transaction before which an attribute's datoms ended that go for that; 0 where none does."""
+        return max((scope.before for scope in self.scopes if scope.ended and scope.has(attribute)), default=0)
+
     def takes(
         self,
         attribute: int,

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.errors import unavailable
+from adalog.store.excision.logged_past import LoggedPast, entries_with
 from adalog.store.excision.redaction import Redaction
 from adalog.store.excision.remainder import Remainder, has_values
 from adalog.store.excision.retention import EndedDatoms
@@ -24,6 +25,7 @@ from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
 from adalog.store.log.payload import Logged
 from adalog.store.state.head import Head
+from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.changes import Excision, Scope
@@ -63,16 +65,13 @@ def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
     cannot be read."""
     excision = Excision(head.t, scopes, previous=head.excised)
     remainders = head.remainders(excision)
-    redaction = Redaction(excision, head.schema, head.codes, once_forgetful(head))
     try:
-        if excision.is_retention:
-            excision, replaced = _retained(head, log, excision, remainders, redaction)
-        else:
-            excision, replaced = _excised(head, log, excision, remainders, redaction)
+        made = _retained if excision.is_retention else _excised
+        excision, replaced = made(head, log, excision, remainders)
     except OSError as error:
         raise unavailable(f"nothing was excised: a file of an import could not be written ({error})") from error
     return PlannedExcision(
-        replace(excision, count=sum(each.count for each in remainders.values())),
+        excision,
         remainders,
         [each.entry for each in replaced],
         [file for each in replaced for file in each.made],
@@ -86,26 +85,36 @@ def once_forgetful(head: Head) -> frozenset[int]:
 
 
 def _excised(
-    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder], redaction: Redaction
+    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
 ) -> tuple[Excision, list[ReplacedEntry]]:
+    redaction = Redaction(excision, head.schema, head.codes, once_forgetful(head))
     for entry in log.entries_of(_times(log, excision, remainders, redaction.forgetful)):
         redaction.look(entry, log.decoded(entry))
-    excision, renamed = _renaming(head, excision, _unused(head, remainders, redaction))
+    gone = redaction.gone.union(*(each.values.tolist() for each in remainders.values()))
+    unused = _unused(head, remainders, np.array(sorted(gone - redaction.used), np.int64))
+    excision, renamed = _renaming(head, replace(excision, count=_count(remainders)), unused)
     rewriting = Rewriting(excision, head.schema, head.codes, renamed, log.files_folder)
     return excision, list(redaction.replaced(rewriting))
 
 
 def _retained(
-    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder], redaction: Redaction
+    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
 ) -> tuple[Excision, list[ReplacedEntry]]:
-    """The same of what had ended: all of it is known before the log is read, and entries are read one by one."""
-    if redaction.forgetful:
-        for entry in log.entries_of(range(1, excision.t)):
-            redaction.keep(log.decoded(entry))
-    excision, renamed = _renaming(head, excision, _unused(head, remainders, redaction))
+    """The same of what had ended: all of it is known before entries are rewritten, one by one."""
+    forgetful = once_forgetful(head)
+    logged = LoggedPast(forgetful, {a: excision.ended_before(a) for a in forgetful}, head.codes)
+    if forgetful:
+        for entry in entries_with(log, forgetful, 0, excision.t - 1):
+            logged.look(entry.t, log.decoded(entry))
+    # The log has all that memory has of these, and more.
+    past = {a: each.ended for a, each in remainders.items()} | logged.ended()
+    gone = distinct(np.sort(np.concatenate([np.empty(0, np.int64), *(each.v for each in past.values())])))
+    unused = _unused(head, remainders, np.setdiff1d(gone, logged.used(), assume_unique=True))
+    count = 2 * sum(len(each.e) for each in past.values())
+    excision, renamed = _renaming(head, replace(excision, count=count), unused)
     rewriting = Rewriting(excision, head.schema, head.codes, renamed, log.files_folder, _makers(head))
-    ended, made = EndedDatoms(excision, remainders, head.codes), list[ReplacedEntry]()
-    times = {t for each in remainders.values() for t in each.times.tolist()}
+    ended, made = EndedDatoms(excision, past, head.codes), list[ReplacedEntry]()
+    times = {t for each in past.values() for own in (each.added, each.retracted) for t in own.tolist()}
     # DictionarySlots of earlier excisions have numbers of values that go now.
     times.update(log.rewritten() if renamed else ())
     for entry in log.entries_of(sorted(t for t in times if 0 < t < excision.t)):
@@ -158,13 +167,13 @@ def _times(
     return sorted(t for t in found if 0 < t < excision.t)
 
 
-def _unused(head: Head, remainders: Mapping[int, Remainder], redaction: Redaction) -> Int64s:
-    """The codes of values that went and that nothing has any more."""
-    gone = redaction.gone.difference(redaction.used)
-    for remainder in remainders.values():
-        gone.update(set(remainder.values.tolist()) - redaction.used)
-    found = np.array(sorted(gone), np.int64)
-    found = found[np.isin(layout.tags_of(found), layout.DICTIONARY_TAGS)]
+def _count(remainders: Mapping[int, Remainder]) -> int:
+    return sum(each.count for each in remainders.values())
+
+
+def _unused(head: Head, remainders: Mapping[int, Remainder], gone: Int64s) -> Int64s:
+    """Of the codes of values that went and that the log does not have, those that memory does not have either."""
+    found = gone[np.isin(layout.tags_of(gone), layout.DICTIONARY_TAGS)]
     for id_, live in head.data.items():
         attribute = head.schema.get(id_)
         if not len(found) or (attribute is not None and attribute.is_ref):

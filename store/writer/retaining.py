@@ -1,23 +1,26 @@
 """Which history is to be folded away: what attributes had that ended before the point up to which they keep it.
 
-Reads snapshots alone. Each step is an excision of its own, of few enough datoms that others do not wait long.
+Reads snapshots, and of what memory does not know when it ended. Each step is an excision of its own, of few enough
+datoms that others do not wait long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
 from adalog.datalog.values import EdnMap, Keyword
+from adalog.store.excision.logged_ends import LoggedEnds
 from adalog.store.files.packing import instant
 from adalog.store.snapshot.past_limits import PastLimits
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.values.arrays import Int64s
-from adalog.store.values.attribute import Attribute
+from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 
 # Datoms that one step takes, more or less.
 STEP: Final = 200_000
@@ -41,12 +44,15 @@ class EndedHistory:
     datoms: tuple[int, int]
 
     @staticmethod
-    def of(snapshot: Snapshot, all_points: Mapping[Attribute, int]) -> EndedHistory:
-        """all_points: as `points_of` gives them, for a snapshot that may be older."""
+    def of(snapshot: Snapshot, all_points: Mapping[Attribute, int], logged: LoggedEnds) -> EndedHistory:
+        """all_points: as `points_of` gives them, for a snapshot that may be older. Raises as `logged` does."""
+        forgetful = snapshot.schema.forgetful.intersection(each.id for each in all_points)
+        known = logged.until(forgetful, snapshot.t)
         points, times, count = {}, {}, 0
         for attribute, point in all_points.items():
-            data = snapshot.data_of(attribute.id)
-            ended = _ended(data, snapshot.t)
+            ended = known.get(attribute.id)
+            if ended is None:
+                ended = _ended(snapshot.data_of(attribute.id), snapshot.t)
             early = ended[ended < point]
             count += 2 * len(ended)
             if len(early):
@@ -75,11 +81,17 @@ class EndedHistory:
         ]
 
 
-def points_of(snapshot: Snapshot, now: int) -> Mapping[Attribute, int]:
-    """Of each attribute whose past is limited, the transaction before which nothing need be known that had ended.
-    now: milliseconds since 1970."""
+def points_of(snapshot: Snapshot, now: int, spared: int = 0) -> Mapping[Attribute, int]:
+    """Of each attribute whose past is limited, or that keeps none, the transaction before which nothing need be
+    known that had ended. now: milliseconds since 1970. spared: for how many of them what ended of attributes that
+    keep none is left."""
     limits = PastLimits(snapshot, instant(now))
-    points = ((attribute, limits.point(attribute)) for attribute in snapshot.schema.all())
+    forgetful = {each for each in snapshot.schema.forgetful if each >= FIRST_OWN_IDENT}
+    newest = snapshot.as_of_instant(limits.now - timedelta(milliseconds=spared)) + 1 if spared else snapshot.t
+    points = (
+        (each, min(newest, snapshot.t) if each.id in forgetful else limits.point(each))
+        for each in snapshot.schema.all()
+    )
     return {attribute: point for attribute, point in points if point > 1}
 
 

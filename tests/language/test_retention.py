@@ -72,7 +72,6 @@ def test_nothing_is_taken_where_nothing_is_said(changed):
         ("{:db/id 77 :db/retainDays ‸3}", "of an attribute of your own, and what this is said of is none"),
         ("{:db/ident :another :db/retainDays ‸3}", ":another is none"),
         ("{:db/excise ‸1 :db.excise/endedBeforeT 3}", "1 is no attribute"),
-        ("{:db/excise ‸:lately :db.excise/endedBeforeT 3}", "has or had :db/noHistory"),
         ("{:db/excise :v :db.excise/endedBeforeT ‸99}", "from 1 to 5, not 99"),
         ("{:db/excise :v :db.excise/endedBeforeT 3 :db.excise/beforeT ‸3}", ":db.excise/beforeT is beside"),
         ("{:db/excise :v} ‸{:db/excise :v :db.excise/endedBeforeT 3}", "beside an excision of what holds"),

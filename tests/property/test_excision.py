@@ -21,11 +21,12 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import Keyword
 from adalog.store.database import Database
+from adalog.store.values.attribute import SCHEMA_BASE
 from adalog.store.values.datom import TxReport
 from tests.live.following import NewestReader, hub_over
 from tests.pipeline.pipeline_in_process import imported
 from tests.postgres_servers import PostgresServer
-from tests.property.excised_model import ExcisedModel, shown, state
+from tests.property.excised_model import ExcisedModel, row_of, shown, state
 from tests.property.model import examples
 
 SCHEMA = """[
@@ -100,7 +101,7 @@ def excision(rng: Random, model: ExcisedModel, t: int) -> str:
     named = [datom for datom in model.held(t) if str(datom.a) == ":key"]
     kind = rng.random()
     if kind < 0.35:
-        chosen = rng.sample(sorted({*ATTRIBUTES, ":key"} - {":lately"}), rng.randint(1, 8))
+        chosen = rng.sample(sorted({*ATTRIBUTES, ":key"}), rng.randint(1, 9))
         point = t if before is None else before
         for attribute in chosen:
             model.retain(attribute, point)
@@ -226,6 +227,11 @@ class World:
         newest = database.snapshot()
         assert shown(newest) == model.rows(newest.t, newest.t)
         assert shown(newest.history()) == model.rows(newest.t, newest.t, history=True)
+        logged = [datom for report in database.transactions(1, newest.t + 1, newest.t) for datom in report.datoms]
+        assert {row_of(each) for each in logged if each.e < SCHEMA_BASE} == set(map(row_of, model.datoms))
+        ended = [datom.t for datom in model.datoms if str(datom.a) in model.forgetful and not datom.added]
+        counted = database.ends.until(newest.schema.forgetful, newest.t)
+        assert [each for times in counted.values() for each in times.tolist()] == sorted(ended)
         t = self.rng.randint(0, newest.t)
         assert shown(database.at(t=t)) == model.rows(t, newest.t), t
 

@@ -81,6 +81,8 @@ def test_a_run_in_the_background_waits_until_it_is_worth_it(tmp_path: Path) -> N
         database.transact("[{:db/ident :db/retention :db/retainTransactions 1} {:db/ident :n :db/retainAll true}]")
         assert database.retention is not None
         written(database)
+        assert database.retention.look() is None
+        now[0] += DAY
         assert database.retention.look() is not None
         assert len({row[3] for row in past(database) if row[1] == ":v"}) == 1
         written(database, range(ROUNDS, ROUNDS + 2))
@@ -120,7 +122,7 @@ def filled(folder: Path) -> Database:
     return database
 
 
-def _killed(folder: str, step: str, number: int) -> None:
+def killed(folder: str, step: str, number: int) -> None:
     """Folds history away in steps, and ends without a word before or after a part of one of them."""
     where, _, name = step.partition(" ")
     whole: Callable[..., Any] = getattr(FileAppends, name)
@@ -147,7 +149,7 @@ def test_killed_at_any_step_each_step_is_done_or_not_begun(tmp_path: Path, step:
     with filled(tmp_path) as database:
         before, t = past(database), database.snapshot().t
         present = shown(database.snapshot())
-    process = multiprocessing.get_context("spawn").Process(target=_killed, args=(str(tmp_path), step, number))
+    process = multiprocessing.get_context("spawn").Process(target=killed, args=(str(tmp_path), step, number))
     process.start()
     process.join()
     assert process.exitcode == 9

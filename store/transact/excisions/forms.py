@@ -129,10 +129,6 @@ class _Reader:
                 f"{shown(form[_EXCISE])} is no attribute, and {_ENDED} takes what had ended of one", places[_EXCISE]
             )
         self._check_own(attribute, places[_EXCISE])
-        if len(
-            self._snapshot.data_of(bootstrap.NO_HISTORY).events_between(attribute.id, attribute.id + 1, self._t)
-        ):
-            raise invalid(f"{attribute.ident} has or had :db/noHistory; leave it out", places[_EXCISE])
         return Scope(
             None, frozenset([attribute.id]), self._before(_ENDED, form[_ENDED], places[_ENDED]), ended=True
         )

@@ -1,0 +1,115 @@
+"""What ended of attributes that keep no history: memory does not know it, so that it is found in the log's entries.
+
+Assertions and retractions of a pair alternate there. Sorts what is read now and then, and keeps what is still open.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from adalog.store.files.packing import pack
+from adalog.store.log.entry import LogEntry
+from adalog.store.log.payload import Logged
+from adalog.store.log.reader import LogReader
+from adalog.store.tries.base import ClosedDatoms, settle
+from adalog.store.tries.columns import NO_COLUMNS, Columns
+from adalog.store.tries.trie import distinct
+from adalog.store.values.arrays import Int64s
+from adalog.store.values.codes import Codes
+
+# Attributes that are looked for by their bytes. With more of them everything is read.
+_FEW: Final = 16
+# Rows that are kept before they are sorted, at least.
+_ROWS: Final = 1 << 20
+# A row of events: entity, code of the value, transaction, whether asserted.
+_WIDTH: Final = 4
+
+
+def entries_with(log: LogReader, attributes: Collection[int], after: int, until: int) -> Iterator[LogEntry]:
+    """The entries with after < t <= until that may have datoms of the attributes, or are excisions: in order."""
+    if len(attributes) > _FEW:
+        return log.entries_of(range(after + 1, until + 1))
+    return log.entries_of([t for t in log.holding([pack(a) for a in attributes], after) if t <= until])
+
+
+@dataclass(eq=False)
+class LoggedPast:
+    """attributes: those that keep no history, or kept none. points: of those of which something goes, the
+    transaction before which that ended."""
+
+    attributes: Collection[int]
+    points: Mapping[int, int]
+    codes: Codes
+    # By attribute, the events from before its point that no retraction is known for, and the rows at which they are
+    # sorted again; what ended. Codes of what stays in any case.
+    _open: dict[int, array[int]] = field(default_factory=dict)
+    _full: dict[int, int] = field(default_factory=dict)
+    _ended: dict[int, list[ClosedDatoms]] = field(default_factory=dict)
+    _stays: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    _later: array[int] = field(default_factory=lambda: array("q"))
+
+    def look(self, t: int, logged: Logged) -> None:
+        """The next entry that may have datoms of the attributes."""
+        for e, a, value, added in logged.datoms:
+            if a not in self.attributes:
+                continue
+            code = self.codes.lookup(value)
+            assert code is not None, "a value of the database"
+            if t < self.points.get(a, 0):
+                self._rows(a).extend((e, code, t, added))
+            else:
+                self._later.append(code)
+        for column in logged.columns:
+            a = column.attribute
+            if a not in self.attributes:
+                continue
+            v = column.codes(self.codes)
+            if t < self.points.get(a, 0):
+                columns = (column.entities(), v, np.full(len(v), t, np.int64), column.assertions())
+                self._rows(a).frombytes(np.column_stack(columns).astype(np.int64).tobytes())
+            else:
+                self._later.frombytes(distinct(np.sort(v)).astype(np.int64).tobytes())
+        for a, rows_of in self._open.items():
+            if len(rows_of) >= _WIDTH * self._full[a]:
+                self._sort(a)
+        if len(self._later) >= _ROWS:
+            self._stays, self._later = self.used(), array("q")
+
+    def _rows(self, a: int) -> array[int]:
+        if a not in self._open:
+            self._open[a], self._full[a], self._ended[a] = array("q"), _ROWS, []
+        return self._open[a]
+
+    def _sort(self, a: int) -> None:
+        """Takes the pairs that ended out of those that are open."""
+        rows = np.array(self._open[a], np.int64).reshape(-1, _WIDTH)
+        e, v, t, added = (np.ascontiguousarray(rows[:, number]) for number in range(_WIDTH))
+        left, ended = settle(NO_COLUMNS, NO_COLUMNS, Columns(e, v, t, added.astype(np.bool_)))
+        self._ended[a].append(ended)
+        kept = np.column_stack((left.e, left.v, left.t, left.added)).astype(np.int64)
+        self._open[a] = array("q", kept.tobytes())
+        self._full[a] = max(_ROWS, 2 * len(kept))
+
+    def ended(self) -> dict[int, ClosedDatoms]:
+        """By attribute, what goes."""
+        for a in self._open:
+            self._sort(a)
+        return {
+            a: ClosedDatoms(
+                *(
+                    np.concatenate([getattr(part, name) for part in parts])
+                    for name in ("e", "v", "added", "retracted")
+                )
+            )
+            for a, parts in self._ended.items()
+        }
+
+    def used(self) -> Int64s:
+        """The codes of the values that stay, distinct and in order. Comes after `ended`."""
+        left = [np.array(rows, np.int64).reshape(-1, _WIDTH)[:, 1] for rows in self._open.values()]
+        return distinct(np.sort(np.concatenate([self._stays, np.array(self._later, np.int64), *left])))

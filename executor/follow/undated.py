@@ -92,6 +92,10 @@ class UndatedQuestion:
         """Whether a source of it is a moment, which may be reached or not when the question is asked."""
         return any(isinstance(value, BasisArgument) for _, value in self.matched())
 
+    def reads_others(self) -> bool:
+        """Whether a source of it is another moment, or another database that was given as such."""
+        return any(isinstance(value, BasisArgument | Snapshot) for _, value in self.matched())
+
     def lookups(self) -> list[Keyword]:
         return [name for value in self.values() for name in lookups_in(value)]
 

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+import adalog
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.live.hub.hub import Hub
 from adalog.executor.live.subscribers.event import EventKind, Message
@@ -204,3 +205,17 @@ def at_work(database: Database, hub: Hub) -> HeldPool:
     database.transact("[[:db/add 2 :age 41]]")
     assert on_hub(hub, lambda: all(each.busy for each in hub._views.known.values()))
     return held
+
+
+def test_a_stream_over_a_database_that_was_given_ends() -> None:
+    """It would show for ever what it was given."""
+    with adalog.connect(":memory:") as db:
+        db.transact("[{:db/ident :name :db/valueType :db.type/string}]")
+        db.transact('[{:db/id 1 :name "Ada"}]')
+        with db.live("[:find ?n :in $ $then :where [$then _ :name ?n]]", db.history()) as changes:
+            assert next(changes).added == [("Ada",)]
+            db.transact("[{:db/excise 1}]")
+            with pytest.raises(adalog.Error, match="an excision took away what this stream began with"):
+                next(changes)
+        with db.live("[:find ?n :in $ $then :where [$then _ :name ?n]]", db.history()) as changes:
+            assert next(changes).added == []

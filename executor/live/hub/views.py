@@ -296,7 +296,7 @@ class Views:
             self.committed([(report, snapshot)])
             return
         for followed in tuple(self.known.values()):
-            if followed.question.names_moments():
+            if followed.question.reads_others():
                 self._end_feeds(followed, _excised())
         behind = [each for each in self.known.values() if each.busy]
         if report.t == snapshot.t == snapshot.origin.excised == now.t + 1:

@@ -98,6 +98,8 @@ class Compactor:
         self._forget: Callable[[], bool] | None = None
         # Excisions that were heard of, and how many of them have left nothing on disk.
         self._excisions = self._cleaned = 0
+        # Two at once would wait for each other's reading of the log, and one of them give up.
+        self._cleaning = threading.Lock()
         self._elsewhere: Elsewhere | None = None
         # What one process may take for an attribute that is folded, or imported.
         self.fold_bytes = FOLD_BYTES
@@ -152,6 +154,11 @@ class Compactor:
         self._clean()
 
     def _clean(self) -> None:
+        with self._cleaning:
+            if self._is_unclean:
+                self._clean_once()
+
+    def _clean_once(self) -> None:
         excisions = self._excisions
         try:
             if self._is_behind() and (not self.run() or self._is_behind()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sqlite3
+import threading
 import time
 from pathlib import Path
 
@@ -110,6 +111,28 @@ def test_a_process_that_is_killed_is_followed_by_one_that_cleans(tmp_path: Path,
         assert holding(tmp_path / "it") == []
         assert shown(database.snapshot()) == expected
     assert holding(tmp_path / "it") == []
+
+
+def test_what_is_left_goes_before_a_database_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that cleans does not begin the same beside it, for then one would find the log busy."""
+    with filled(tmp_path) as database:
+        database.transact(EXCISE)
+    scrub, at_work, overlap = Log.scrub, threading.Lock(), threading.Event()
+
+    def alone(log: Log) -> bool:
+        if not at_work.acquire(blocking=False):
+            overlap.set()
+            return False
+        try:
+            overlap.wait(0.3)
+            return scrub(log)
+        finally:
+            at_work.release()
+
+    monkeypatch.setattr(Log, "scrub", alone)
+    with Database.open(str(tmp_path)):
+        assert holding(tmp_path) == []
+    assert not overlap.is_set()
 
 
 def test_what_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

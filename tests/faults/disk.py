@@ -153,6 +153,8 @@ def cut_power(before: dict[str, bytes], journal: Path, dice: random.Random) -> N
             file.sync()
         elif kind == b"f":
             file.fail()
+        elif kind == b"l":
+            files[data.decode()] = file
         elif kind == b"r":
             files[data.decode()] = files.pop(path)
     for path, file in files.items():
@@ -175,7 +177,7 @@ def _records(journal: bytes) -> Iterator[tuple[bytes, str, int, bytes]]:
         path = journal[at : at + path_length].decode()
         at += path_length
         data = b""
-        if kind in b"wr":
+        if kind in b"wlr":
             data = journal[at : at + length]
             at += length
             if len(data) < length:

@@ -3,8 +3,8 @@
    FAULTS_UNDER    the folder
    FAULTS_CONTROL  a file of 8 unsigned ints that is mapped: tests write it while the process runs
    FAULTS_SEED     of the dice
-   FAULTS_JOURNAL  where it is noted what was written to which file, what was synced, what was renamed: from that a test
-                   knows what a disk has after the power was cut */
+   FAULTS_JOURNAL  where it is noted what was written to which file, what was synced, what got which name: from that a
+                   test knows what a disk has after the power was cut */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -68,7 +69,15 @@ static int path_of(int fd, char *path) {
   ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, PATH_MAX - 1);
   if (length < 0) return 0;
   path[length] = 0;
-  return watched(path);
+  if (!watched(path)) return 0;
+  /* The name by which it was opened was removed, and is its name again: SQLite's write-ahead log is kept so. */
+  const ssize_t removed = sizeof " (deleted)" - 1;
+  struct stat of_fd, of_path;
+  if (length > removed && strcmp(path + length - removed, " (deleted)") == 0) {
+    path[length - removed] = 0;
+    if (fstat(fd, &of_fd) || stat(path, &of_path) || of_fd.st_ino != of_path.st_ino) path[length - removed] = ' ';
+  }
+  return 1;
 }
 
 /* Whether a call of this kind fails now; the caller has the turn. */
@@ -166,6 +175,17 @@ int rename(const char *from, const char *to) {
   errno = saved;
   return done;
 }
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+  pthread_mutex_lock(&turn);
+  int done = (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags), saved = errno;
+  if (done == 0 && watched(from) && watched(to)) note('l', from, 0, to, (uint32_t)strlen(to));
+  pthread_mutex_unlock(&turn);
+  errno = saved;
+  return done;
+}
+
+int link(const char *from, const char *to) { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
 
 static int opened(int folder, const char *path, int flags, mode_t mode) {
   if (!watched(path)) return (int)syscall(SYS_openat, folder, path, flags, mode);

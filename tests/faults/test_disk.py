@@ -242,3 +242,29 @@ def test_opening_that_fails_loses_nothing(shim: Path, tmp_path: Path) -> None:
     failed, lost = json.loads(done.stdout)
     assert failed > 0
     assert lost == []
+
+
+_NAMES = """
+import os, sys
+name, kept = sys.argv[1], sys.argv[1] + ".kept"
+file = os.open(name, os.O_RDWR | os.O_CREAT)
+os.pwrite(file, b"one", 0)
+os.fsync(file)
+os.link(name, kept)
+os.unlink(name)
+os.rename(kept, name)
+os.pwrite(file, b"two", 3)
+os.fsync(file)
+"""
+
+
+def test_what_was_synced_stays_when_the_file_is_renamed_meanwhile(shim: Path, tmp_path: Path) -> None:
+    """SQLite's write-ahead log is removed by a connection that fails, and gets its name again from another one."""
+    folder, journal, control = tmp_path / "disk", tmp_path / "journal", Control(tmp_path / "control")
+    folder.mkdir()
+    own = {"FAULTS_UNDER": str(folder), "FAULTS_JOURNAL": str(journal)}
+    subprocess.run(
+        [sys.executable, "-c", _NAMES, folder / "log"], env={**environ(shim, control.path), **own}, check=True
+    )
+    cut_power({}, journal, random.Random(0))
+    assert (folder / "log").read_bytes() == b"onetwo"

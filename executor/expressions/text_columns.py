@@ -17,7 +17,7 @@ import pyarrow as pa
 from adalog.datalog.builtins.regex import like_regex
 from adalog.datalog.errors import AdalogError
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.expressions.text_search import TextSearch, pattern_of
+from adalog.executor.expressions.text_search import PatternSearch, pattern_of
 from adalog.executor.join.batch import Column, Mask
 from adalog.executor.kernels import group_kernels
 from adalog.executor.kernels.text_kernels import UNKNOWN, Bytes
@@ -118,7 +118,7 @@ class TextTest:
         if search is None and self.name not in _ORDERS:
             pattern = pattern_of(self.name, text)
             if pattern is not None and pattern.is_searched:
-                search = run.made[key, "search"] = TextSearch(pattern)
+                search = run.made[key, "search"] = PatternSearch(pattern)
         found: Mask | None
         if search is not None:
             found = _KnownTests.of(run, key, codes).searched(codes, search, run)
@@ -186,7 +186,7 @@ class _KnownTests:
         known = run.made[test, "tests"] = cls(size)
         return known
 
-    def searched(self, codes: Column, search: TextSearch, run: QueryRun) -> Mask | None:
+    def searched(self, codes: Column, search: PatternSearch, run: QueryRun) -> Mask | None:
         """bool[n]: the rows whose texts have a pattern; None where some are no texts, or too long."""
         if len(self._known) and len(codes) >= _MANY and not (codes[1:] >= codes[:-1]).all():
             if one_tag(codes) != TAG_STRING:
@@ -212,7 +212,7 @@ class _KnownTests:
             found[left] = rest
         return found.view(np.bool_)
 
-    def _search_blocks(self, codes: Column, search: TextSearch, run: QueryRun, found: Bytes) -> bool:
+    def _search_blocks(self, codes: Column, search: PatternSearch, run: QueryRun, found: Bytes) -> bool:
         """Searches the texts that are in a block; False where one is too long. Many rows are shared out among the
         threads of the run, which all know what each of them finds."""
         blocks = run.values.text_columns()
@@ -261,7 +261,7 @@ class _KnownTests:
         return known > 1
 
 
-def _of_gathered(codes: Column, search: TextSearch, run: QueryRun) -> Mask | None:
+def _of_gathered(codes: Column, search: PatternSearch, run: QueryRun) -> Mask | None:
     """The same for distinct texts, wherever they are."""
     found = np.full(len(codes), UNKNOWN, np.uint8)
     for start in range(0, len(codes), _AT_ONCE):

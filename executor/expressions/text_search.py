@@ -82,7 +82,7 @@ def _of_like(text: str) -> TextPattern | None:
     return TextPattern((first, *(each for each in others if each), last), longest)
 
 
-class TextSearch:
+class PatternSearch:
     """A pattern as the kernel takes it."""
 
     def __init__(self, pattern: TextPattern) -> None:

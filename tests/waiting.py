@@ -1,4 +1,4 @@
-"""Waiting for what another thread or process does, and tells nobody of."""
+"""Waiting for a change that another thread or process makes without a notification."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _LOOK_AGAIN_SECONDS: Final = 0.01
 
 
 def until(found: Callable[[], T], seconds: float = 60.0) -> T:
-    """What is found as soon as it is true. It fails after so many seconds, so many that only a fault takes them."""
+    """Calls `found` until its value is true, and returns that. Fails after the seconds, which only a fault
+    takes."""
     end = time.monotonic() + seconds
     while not (held := found()):
         assert time.monotonic() < end, f"it did not come to be so within {seconds} s"

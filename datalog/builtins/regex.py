@@ -243,7 +243,7 @@ def _of_like(pattern: str, escape: str) -> str:
 
 
 def literal_regex(pattern: str) -> RegexPattern | None:
-    """A pattern that stands for itself alone; None of others, and of those that are refused."""
+    """A pattern without special characters, which matches itself alone; None for others and for refused ones."""
     return _compiled(pattern) if len(pattern) <= MAX_PATTERN and not _SPECIAL & set(pattern) else None
 
 

@@ -324,7 +324,7 @@ class RedisLayer:
             self._tally.add("redis", "too cheap")
             return
         ttl = max(1, round(self.settings.ttl * _RANDOM.uniform(0.9, 1.1)))
-        # What was excised until now was forgotten before. After this it is forgotten by this thread, later.
+        # Excisions until now have been forgotten. This thread forgets a later one after this write.
         if not write.is_current():
             return
         started = self._clock()

@@ -142,7 +142,7 @@ def text_test(name: str, arguments: Sequence[object]) -> TextTest | None:
             if tag_of(constant) != TAG_STRING:
                 return None
             if name == "re-find":
-                # Of a text that stands for itself alone, that is what is found.
+                # A pattern without special characters finds itself.
                 return TextTest(name, variable, constant, holds=constant, fails=NIL)
             return TextTest(_TURNED[name], variable, constant) if name in _ORDERS else None
     return None

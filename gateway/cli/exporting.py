@@ -36,7 +36,7 @@ def run_export(settings: Settings, to: str, *, as_of: str | None, form: str, his
     view = view.history() if history else view
     told = [(each.code, each.message) for each in out_of_range(newest, "--as-of", moment)]
     past = ForgottenPast.of(view)
-    if past is not None and (message := past.told(None)) is not None:
+    if past is not None and (message := past.warning(None)) is not None:
         told.append((Suspicion.PAST_FORGOTTEN, message))
     print_warnings([ShownWarning(code, message, None, None) for code, message in told], err)
     with ExitStack() as opened:

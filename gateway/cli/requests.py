@@ -270,7 +270,7 @@ def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def run_retain(settings: Settings) -> None:
-    """Folds away the history that need not stay, and prints how much that was, once it is on disk no more."""
+    """Folds away the history that need not stay, and prints how much it was, once no file has it."""
     from adalog.gateway.opening import open_database
 
     began = time.monotonic()

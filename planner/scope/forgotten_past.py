@@ -1,6 +1,7 @@
-"""What retention may have folded away of what a view of the past shows.
+"""Warnings that retention may have taken something from a view of the past.
 
-Whether a certain value was among it, nobody knows any more: it is told by what was kept when it may have run.
+The database does not know which values went. It infers them from the limits at the moments at which retention may
+have run.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
 
-_LIMITS = {bootstrap.RETAIN_DAYS: ":db/retainDays", bootstrap.RETAIN_TRANSACTIONS: ":db/retainTransactions"}
 _FEW = 3
 
 
 @dataclass
 class ForgottenPast:
-    """view: of the past, or of all history, of a database of which something was excised. limits: what was kept
-    then, and earlier."""
+    """view: a view of the past or a history, of a database with an excision. limits: those at each moment at which
+    retention may have run, newest first."""
 
     view: Snapshot
     limits: Sequence[PastLimits]
@@ -29,13 +29,13 @@ class ForgottenPast:
 
     @staticmethod
     def of(view: Snapshot) -> ForgottenPast | None:
-        """None where a view shows nothing that could be gone."""
+        """None for a view that shows nothing older than the present."""
         limits = forgotten_of(view)
         return None if not limits else ForgottenPast(view, limits)
 
-    def told(self, attribute: Attribute | None) -> str | None:
-        """A sentence for an attribute that is read, or for None, that any may be; None where nothing lacks, or it
-        was told before."""
+    def warning(self, attribute: Attribute | None) -> str | None:
+        """A sentence about an attribute that is read, or about all that the view has for None. None if nothing can
+        be missing, or if it was given before."""
         key = None if attribute is None else attribute.id
         if key in self._told:
             return None
@@ -56,14 +56,14 @@ class ForgottenPast:
 
     @property
     def _exact(self) -> int:
-        """The view shows nothing that had ended before the transaction after this one."""
+        """The view shows nothing that was retracted by this transaction or before."""
         return self.view.since_t if self.view.is_history else self.view.t
 
     def _past(self, attribute: Attribute) -> tuple[int, str] | None:
-        """The latest transaction before which what had ended may be gone, and what says so."""
+        """The latest transaction before which retracted values may be gone, and the limit that says so."""
         known = [(past.point(attribute), _written(limit)) for past in self.limits if (limit := past.of(attribute))]
         return max(known, default=None)
 
 
 def _written(limit: tuple[int, int]) -> str:
-    return f"{_LIMITS[limit[0]]} {limit[1]}"
+    return f"{bootstrap.RETAINING[limit[0]]} {limit[1]}"

@@ -2,7 +2,7 @@
 that do not hang together, symbols taken for variables.
 
 Found in the outline and the schema, never in data: an answer that is empty because nothing is there yet is no
-mistake. One that may be empty because retention has folded away what was there is told of, too.
+mistake. A view of the past from which retention may have taken something is warned of, too.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Finder:
     """Plain symbols that were probably not meant to be variables: no more is said about what they join."""
 
     pasts: dict[str, ForgottenPast | None] = field(default_factory=dict)
-    """By source: what may lack in a view of the past; None where nothing may."""
+    """By source: what retention may have taken from it; None if nothing."""
 
     attributes: set[object] = field(default_factory=set)
     """What stands in the places of attributes, anywhere in the scope of a variable."""
@@ -190,7 +190,7 @@ class _Finder:
         if source not in self.pasts:
             self.pasts[source] = ForgottenPast.of(self.databases[source])
         past = self.pasts[source]
-        message = None if past is None else past.told(attribute)
+        message = None if past is None else past.warning(attribute)
         if message is not None:
             self.say(Suspicion.PAST_FORGOTTEN, message, position)
 

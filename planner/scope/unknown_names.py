@@ -1,5 +1,5 @@
-"""Names that mean nothing in pulls and reads of an index: misspelt attributes and idents, values of a wrong type;
-and attributes of whose past retention may have taken something.
+"""Warnings about pulls and reads of an index: misspelt attributes and idents, values of a wrong type, attributes of
+whose past retention may have taken something.
 
 As `planner.scope.suspicions` for queries: the schema and idents are looked at, never other data.
 """
@@ -27,8 +27,8 @@ _KINDS: Final = {"E": PlaceKind.ENTITY, "T": PlaceKind.TRANSACTION}
 
 
 def in_pattern(pattern: PullPattern, database: Snapshot, origin: str = "") -> Iterator[PendingWarning]:
-    """The undeclared attributes of a pattern, and those that may lack something, each once. `origin`: the text that
-    its positions are in."""
+    """The undeclared attributes of a pattern, and those of whose past retention may have taken something, each
+    once. `origin`: the text that its positions are in."""
     yield from _forgotten(pattern, database, origin)
     seen: set[Keyword] = set()
     for asked in _attributes(pattern):
@@ -53,12 +53,12 @@ def in_entities(named: Iterable[tuple[str, Any]], database: Snapshot) -> Iterato
 
 
 def in_components(index: str, components: Sequence[Any], database: Snapshot) -> Iterator[PendingWarning]:
-    """What of an index's leading components nothing can equal, and what may lack of what is read. Undeclared
-    attributes are refused elsewhere."""
+    """Leading components of an index that nothing can equal, and what retention may have taken from what is read.
+    Undeclared attributes are refused elsewhere."""
     known = dict(zip(index, components, strict=False))
     past = ForgottenPast.of(database)
     if past is not None:
-        message = past.told(database.attribute(known["A"]) if "A" in known else None)
+        message = past.warning(database.attribute(known["A"]) if "A" in known else None)
         if message is not None:
             yield PendingWarning(Suspicion.PAST_FORGOTTEN, message)
     for number, (letter, value) in enumerate(known.items()):
@@ -91,7 +91,7 @@ def _forgotten(pattern: PullPattern, database: Snapshot, origin: str) -> Iterato
     named = ((database.attribute(each.attribute), each.position) for each in _attributes(pattern))
     reads = [(attribute, position) for attribute, position in named if attribute is not None]
     for attribute, position in [(None, pattern.position)] if _is_wild(pattern) else reads:
-        message = past.told(attribute)
+        message = past.warning(attribute)
         if message is not None:
             at = None if position is None else replace(position, origin=origin)
             yield PendingWarning(Suspicion.PAST_FORGOTTEN, message, at)

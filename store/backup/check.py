@@ -77,7 +77,7 @@ def check_data(
 def _checked(
     log: Log, files: Files | None, findings: Findings, watching: BackupProgress, *, deep: bool
 ) -> CheckReport:
-    """Begins anew where something was excised meanwhile, which changes what has been read and removes files."""
+    """Starts again if an excision happens meanwhile: it changes entries that were read, and removes files."""
     while True:
         begun, excised = _newest(log), _excised_in(files)
 
@@ -93,14 +93,14 @@ def _checked(
 
 
 def _newest(log: Log) -> int:
-    """The last transaction; later than any where that cannot be told."""
+    """The newest transaction; `END` if the log cannot be read."""
     with suppress(AdalogError):
         return log.newest()
     return END
 
 
 def _excised_in(files: Files | None) -> int:
-    """The last excision that the checkpoint knows of; 0 where that cannot be told."""
+    """The last excision in the checkpoint; 0 if there is none, or it cannot be read."""
     with suppress(AdalogError):
         found = None if files is None else files.checkpoint()
         return 0 if found is None else found[1].counters.excised

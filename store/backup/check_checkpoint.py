@@ -134,10 +134,10 @@ class CheckpointCheck:
         except DamagedSegment as error:
             findings.add(self._files.checkpoint_shown, said(error), findings.remedies.rebuilt)
             return
-        # What these took is not in the log any more. Whoever opens the checkpoint does the same.
+        # The log lacks what they took, so they are applied to the checkpoint, as when the database is opened.
         later = self._log.excisions(stored.excised)
         if any(stored.t < excision.known_until for excision in later):
-            # Whoever opens it makes it anew from the log.
+            # The checkpoint is of no use: the next start rebuilds it from the log.
             return
         for excision in later:
             stored.excise(excision)

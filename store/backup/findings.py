@@ -47,13 +47,13 @@ class Remedies:
 
 
 class OutdatedCheckError(Exception):
-    """Something was excised while it was checked: what looks wrong may be what the excision changed."""
+    """An excision happened during the check: what looks like damage may be its doing."""
 
 
 @dataclass
 class Findings:
     """Those of one check. log: what its log is called; remedies: of the database, where one is checked.
-    is_outdated: whether an excision has changed since what is being read."""
+    is_outdated: whether an excision happened since the check began."""
 
     _tell: Tell
     log: str = ""

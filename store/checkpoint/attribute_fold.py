@@ -26,8 +26,8 @@ _LOGGER: Final = logging.getLogger("adalog.store")
 
 @dataclass(frozen=True, eq=False)
 class FoldJob:
-    """An attribute to be folded elsewhere. relation, events: what there is of it; manifest: the same for other
-    processes. fold: where to, and up to which transaction. size: so many pairs fit into one process."""
+    """An attribute to be folded elsewhere. relation, events: its data; manifest: the same for other processes.
+    fold: the target, and the transaction up to which. size: the number of pairs that fit into one process."""
 
     relation: Relation
     events: Columns
@@ -49,8 +49,8 @@ def folded(
     elsewhere: Elsewhere | None,
     most: int,
 ) -> Relation:
-    """An attribute's relation with all that is young in a snapshot. elsewhere: folds what would take more than
-    `most` bytes here, into the folder. Raises OSError."""
+    """An attribute's relation with its delta as of a snapshot folded in. elsewhere: folds into the folder what
+    would take more than `most` bytes in this process. Raises OSError."""
     declared = snapshot.attribute(attribute)
     events = data.delta.events(0, data.delta.length_at(snapshot.t))
     keep_history = declared is None or not declared.kind.no_history

@@ -133,7 +133,7 @@ class Compactor:
         self._forget = forget
 
     def may_fold(self) -> bool:
-        """Whether checkpoints are this process's to make. Raises OSError."""
+        """Whether this process is the one that makes checkpoints. Raises OSError."""
         with self._turn:
             return self._folding.may_fold()
 
@@ -147,9 +147,9 @@ class Compactor:
         return self._cleaned < self._excisions
 
     def begin_clean(self) -> None:
-        """The same at once, as of another process before, while no other has the folder: whatever the checkpoint
-        does not name is of no use."""
-        self._files.outlive_none()
+        """The same at once for an excision of an earlier process, while no other process has the folder: files that
+        the checkpoint does not name are of no use."""
+        self._files.release_held()
         self.clean()
         self._clean()
 

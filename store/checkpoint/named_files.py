@@ -16,32 +16,32 @@ class NamedFiles:
 
     def __init__(self, named: Collection[str] | None) -> None:
         self.named = named
-        # Files that are not named, but were held when they were looked at.
+        # Files that no checkpoint names, and that the last sweep left since readers hold them.
         self._held: list[str] = []
-        # Those of them that were named once, with the ones that are.
+        # Files that a checkpoint named at some time and that are still there.
         self._once_named = set(named or ())
 
     @property
     def has_held(self) -> bool:
-        """Whether some are only there since readers hold them."""
+        """Whether files are left only since readers hold them."""
         return bool(self._held)
 
     def name(self, files: Collection[str]) -> None:
-        """A checkpoint names these, and no others."""
+        """The folder's checkpoint names these files and no others."""
         self.named = files
         self._once_named.update(files)
 
     def name_also(self, files: Collection[str]) -> None:
-        """The folder's checkpoint is the one before, or one that names these."""
+        """The folder's checkpoint is the one before, or one that names these files: those of both stay."""
         self.named = None if self.named is None else {*self.named, *files}
 
-    def outlive_none(self) -> None:
-        """What is held and not named was named once: no reader keeps it from a sweep that is forced."""
+    def release_held(self) -> None:
+        """Has a forced sweep also remove files that readers hold and that no checkpoint of this process named."""
         self._once_named.update(self._held)
 
     def sweep(self, folder: Path, *, forced: bool) -> bool:
-        """Removes what is not named and not held; forced: also what is held, if it was named once, as readers keep
-        what they have mapped. Returns whether there was any. Raises OSError."""
+        """Removes files that are neither named nor held. forced: also held ones that were named once, as readers
+        keep what they have mapped. Returns whether there was one. Raises OSError."""
         if self.named is None:
             return False
         before = sum(1 for _ in folder.iterdir())

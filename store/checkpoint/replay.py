@@ -62,8 +62,8 @@ def opened(
     """The newest state. is_copy: the folder's checkpoint is of use only where it fits the log. saves: the same
     folder, where checkpoints may be made on the way.
 
-    From the checkpoint and the log after it, or from the log alone where there is no folder or segments are
-    damaged, or what is folded is older than what a retention left.
+    From the checkpoint and the log after it, or from the log alone where there is no folder, segments are damaged,
+    or the checkpoint is older than what retention has left of the log.
 
     Raises INTERNAL where the log is damaged or lacks transactions that the checkpoint has seen, OpeningStopped
     where the progress was told to stop.
@@ -121,7 +121,7 @@ def rebuilt(log: Log, until: int) -> Head:
 
 
 def _apply(head: Head, log: Log, entry: LogEntry) -> int:
-    """Applies the next entry; how many datoms came and went. Raises StaleStateError."""
+    """Applies the next entry. Returns how many datoms came and went. Raises StaleStateError."""
     logged, count = log.opened(entry), 0
     for excision in pending(log, logged, head.excised, head.read_from, entry.t):
         head.excise(excision)

@@ -1,6 +1,7 @@
-"""When attributes that keep no history lost something: the log's retractions, counted as the log grows.
+"""The retractions of attributes with `:db/noHistory`, counted in the log by transaction.
 
-Read beside the writer, before it is decided whether a retention is worth it. Entries are read once.
+For the thread of retention, which decides by them whether a run is worth it. A call reads only the entries since
+the last one.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class LoggedEnds:
             return {a: _repeated(self._counts.get(a, _NONE)) for a in attributes}
 
     def _look(self, attributes: Collection[int], after: int, until: int) -> None:
+        """Counts the entries with after < t <= until as well, or all again after an excision that is no
+        retention."""
         made = {a: Counter(self._counts[a]) if after else Counter[int]() for a in attributes}
         for entry in entries_with(self._log, attributes, after, until):
             logged = self._log.opened(entry)
@@ -47,7 +50,7 @@ class LoggedEnds:
             for column in logged.columns:
                 if column.attribute in made:
                     made[column.attribute][entry.t] += int(np.count_nonzero(~column.assertions()))
-            # Of what is read from the first entry on, the log has lost already what an excision took.
+            # When the log is read from its first entry, it lacks already what excisions took.
             excision = logged.excision if after else None
             if excision is not None and excision.is_retention:
                 for a in attributes:

@@ -1,6 +1,7 @@
-"""What ended of attributes that keep no history: memory does not know it, so that it is found in the log's entries.
+"""The past of attributes with `:db/noHistory`, which the log alone has: assertions with their retractions.
 
-Assertions and retractions of a pair alternate there. Sorts what is read now and then, and keeps what is still open.
+For each pair of entity and value these alternate in the log. Rows are sorted when many have been read; assertions
+whose retraction has not come stay open.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adalog.store.values.codes import Codes
 
 # Attributes that are looked for by their bytes. With more of them everything is read.
 _FEW: Final = 16
-# Rows that are kept before they are sorted, at least.
+# So many rows are read before they are sorted, at least.
 _ROWS: Final = 1 << 20
 # A row of events: entity, code of the value, transaction, whether asserted.
 _WIDTH: Final = 4
@@ -39,22 +40,23 @@ def entries_with(log: LogReader, attributes: Collection[int], after: int, until:
 
 @dataclass(eq=False)
 class LoggedPast:
-    """attributes: those that keep no history, or kept none. points: of those of which something goes, the
-    transaction before which that ended."""
+    """attributes: those that have, or had, `:db/noHistory`. points: of those of which something goes, the
+    transaction before which it was retracted."""
 
     attributes: Collection[int]
     points: Mapping[int, int]
     codes: Codes
-    # By attribute, the events from before its point that no retraction is known for, and the rows at which they are
-    # sorted again; what ended. Codes of what stays in any case.
+    # By attribute: rows of before its point that are not paired yet; the number of rows at which they are sorted
+    # again; the pairs that were found.
     _open: dict[int, array[int]] = field(default_factory=dict)
     _full: dict[int, int] = field(default_factory=dict)
     _ended: dict[int, list[ClosedDatoms]] = field(default_factory=dict)
+    # Codes of values of later entries, which stay: sorted, and read since.
     _stays: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     _later: array[int] = field(default_factory=lambda: array("q"))
 
     def look(self, t: int, logged: Logged) -> None:
-        """The next entry that may have datoms of the attributes."""
+        """Reads the next entry that may have datoms of the attributes."""
         for e, a, value, added in logged.datoms:
             if a not in self.attributes:
                 continue
@@ -96,7 +98,7 @@ class LoggedPast:
         self._full[a] = max(_ROWS, 2 * len(kept))
 
     def ended(self) -> dict[int, ClosedDatoms]:
-        """By attribute, what goes."""
+        """By attribute, the datoms that go."""
         for a in self._open:
             self._sort(a)
         return {

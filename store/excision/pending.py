@@ -8,17 +8,17 @@ from adalog.store.values.changes import Excision
 
 
 class StaleStateError(Exception):
-    """A state from which the log does not go on: a retention took retractions that it has not read, of what it
-    has. It is made anew from the first transaction."""
+    """Retention took retractions out of the log that a state has not read, of datoms that it has. The state has to
+    be rebuilt from the first transaction."""
 
 
 def pending(log: LogReader, logged: Logged, excised: int, known: int, t: int) -> list[Excision]:
-    """Those that are to be applied before entry t is, the oldest first. excised: the last one that was applied.
-    known: the last transaction that the log had when the state began to be read from it, 0 where that is not known:
-    nothing that an excision up to there took was ever read. Raises StaleStateError.
+    """The excisions to apply before entry t, oldest first. excised: the last one that was applied. known: the
+    newest transaction of the log when the state was begun from the first entry, 0 where that is not known; the
+    state never read what excisions up to there took. Raises StaleStateError.
 
-    What they took is not in the entry any more. A process that knows it from before would take for it what follows
-    of it: a value that is asserted again, say, would be asserted twice.
+    The entry lacks what they took. A state that still has it would apply the entry wrongly: a value that is
+    asserted again, for example, would be there twice.
     """
     found: list[Excision] = []
     at = logged.excised.redacted

@@ -25,8 +25,8 @@ _FEW: Final = 4096
 
 @dataclass(frozen=True, eq=False)
 class Remainder:
-    """What is left of an attribute, and of what went: its entities, its values and the transactions that had to do
-    with it, each distinct and in order; ended: its datoms that did not hold any more; count: all of its datoms."""
+    """relation: what is left of an attribute. The rest is of what went: entities, values and transactions, each
+    distinct and in order; ended: what had been retracted; count: of its assertions and retractions."""
 
     relation: Relation
     ended: ClosedDatoms
@@ -58,7 +58,7 @@ def remainder(
     left = replace(base, closed=_chosen(closed, ~ended))
     left = left if stays else _without(left, now, gone)
     return Remainder(
-        # Later than anything that is left: nobody takes it for what it was.
+        # Later than all that is left, so that caches by attribute and transaction do not take it for what it was.
         Relation(replace(left, t=t, last=t, segment=None)),
         past,
         distinct(np.sort(np.concatenate((went.e, past.e)))),

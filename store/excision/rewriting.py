@@ -24,8 +24,8 @@ from adalog.store.values.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class RedactedRow:
-    """An entry, and which of its datoms, of the rows of its columns and of the names of its tempids go. asserted:
-    by place, the codes of the values of datoms that go and are assertions."""
+    """An entry of the log with what goes of it: datoms, rows of columns, names of tempids. asserted: by place, the
+    code of the value of each assertion among the datoms that go."""
 
     entry: LogEntry
     logged: Logged
@@ -42,9 +42,8 @@ class RedactedRow:
 
 @dataclass(frozen=True, eq=False)
 class Rewriting:
-    """renamed: (tag, number) of those that nothing uses any more. folder: for new files of imports. makers: by tag,
-    of each number a transaction after which nothing can have been the first to have it; None where that is not
-    known."""
+    """renamed: (tag, number) of values that nothing uses any more. folder: for new files of imports. makers: by tag
+    and number, a transaction by which the value had got the number; None where that is not known."""
 
     excision: Excision
     schema: Schema
@@ -76,7 +75,7 @@ class Rewriting:
                 made.datoms.append(datom)
                 continue
             code = row.asserted.get(place)
-            # What is retracted was asserted before, and has its number.
+            # A value that is retracted has got its number when it was asserted.
             if code is not None:
                 effects.append(Effect(datom[0], datom[1], code, True))
                 self._fill(made, row.entry.t, [code])
@@ -176,7 +175,7 @@ class _Left:
             self._kept += 1
 
     def joined_slots(self) -> list[DictionarySlot]:
-        """Those of placeholders that follow each other as one."""
+        """The slots in order, with placeholders of consecutive numbers joined."""
         made: list[DictionarySlot] = []
         for slot in sorted(self.slots, key=lambda slot: (slot.place, slot.tag, slot.number)):
             last = made[-1] if made else None

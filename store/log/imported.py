@@ -62,7 +62,7 @@ class LoggedFile:
         return arrays
 
     def open(self) -> None:
-        """From now on the file may be removed. Raises INTERNAL where it is damaged or missing."""
+        """Maps the file, which may be removed afterwards. Raises INTERNAL where it is damaged or missing."""
         _ = self._arrays
 
     @property

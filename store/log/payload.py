@@ -35,7 +35,7 @@ _LATER: Final = b"\2"
 EXCISED: Final = b"\3"
 _EXCISED_HEAD: Final = struct.Struct("<?QI")
 _COMPRESS_FROM: Final = 4096
-# What an excision has left has much that is alike.
+# What an excision leaves repeats much, so that short bodies compress well.
 _COMPRESS_REST: Final = 256
 # Of the log's bytes without compression, and of what is made of them.
 _WEIGHT: Final = 3
@@ -143,11 +143,11 @@ def _ipc(values: pa.Array) -> bytes:
 
 
 class DictionarySlot(NamedTuple):
-    """Numbers of a dictionary that datoms made which are excised, so that values after them keep their numbers: the
-    dictionary of the tag gets their keys once it has all numbers before, unless it has these. key: of the only
-    number, or the seed of the placeholders of all. Up to `place`, that many of the datoms that are left were read;
-    the columns that are left follow, each with one more, then the end. Of what was in a file `place` is -1: such
-    numbers follow each other, whatever file they were in."""
+    """Numbers that excised datoms had brought into the dictionary of a tag: a replay puts keys in their place, so
+    that later values get the numbers that they had. It does so once the dictionary has all smaller numbers, unless
+    it has these already. size: how many numbers there are, from `number` on. key: of the only one, or the seed of
+    the placeholders of all. place: how many of the n datoms that are left come before it; n + 1 + c after c of the
+    columns that are left; -1 for values of files, whose numbers follow each other whatever file they were in."""
 
     place: int
     tag: int
@@ -190,7 +190,7 @@ class DictionarySlots:
 
 
 def _steps(ids: Int64s) -> list[Any]:
-    """Ids in order as the steps between them: the bytes of each, and all of them."""
+    """Ids in order, as the first one, the bytes of a step, and the steps to the others."""
     steps = np.diff(ids, prepend=0)
     size = next(size for size in (1, 2, 4, 8) if int(steps[1:].max(initial=0)) < 1 << (8 * size - 1))
     return [int(steps[0]), size, steps[1:].astype(f"<i{size}").tobytes()]

@@ -211,7 +211,7 @@ class LogReader:
             return list(connection.execute(query.order_by(_COLUMNS.t)).scalars())
 
     def rewritten(self) -> list[int]:
-        """The transactions, in order, that are excisions or have lost something to some."""
+        """The transactions, in order, that are excisions or have lost something to one."""
         is_excised = sa.func.substr(_COLUMNS.payload, 1, 1) == EXCISED
         with self._reads() as connection:
             return list(connection.execute(sa.select(_COLUMNS.t).where(is_excised).order_by(_COLUMNS.t)).scalars())
@@ -265,11 +265,11 @@ class LogReader:
         return logged
 
     def opened(self, entry: LogEntry) -> Logged:
-        """The same with its files open, which may be removed from then on. Raises BACKEND_UNAVAILABLE, and INTERNAL
-        for a file that is damaged or missing.
+        """The same with its files open, so that they may be removed afterwards. Raises BACKEND_UNAVAILABLE, and
+        INTERNAL for a file that is damaged or missing.
 
-        An excision of another process removes files that it has rewritten: an entry that was read before names
-        them. What the log has of it by now is as right, as it tells of the excision.
+        Another process's excision may have rewritten the entry since it was read, and removed the files that it
+        named. Then the entry is read again; what is left of it names the excision.
         """
         while True:
             try:

@@ -81,16 +81,16 @@ class SharedFileLog(Log):
             appends.end()
 
     def _begin(self, driver: sqlite3.Connection) -> None:
-        """Takes the turn. Who had it tells of an append at its end, and is looked after now and then besides."""
+        """Waits for the turn, until another process tells of its append, and tries periodically besides."""
         # SQLite's own patience sleeps for up to a tenth of a second between two looks.
         driver.execute("PRAGMA busy_timeout = 0")
-        # Without notices nothing sets it.
+        # Without notices it is never set, and periodic attempts are all there is.
         came = threading.Event() if self._hint is None else self._hint.came
         try:
             pause, most = _LOOK_SECONDS
             until = time.monotonic() + _TURN_SECONDS
             while True:
-                # What is told from here on is heard after the turn was looked for.
+                # Before the attempt, so that no notice that comes during it is lost.
                 came.clear()
                 try:
                     driver.execute("BEGIN IMMEDIATE")

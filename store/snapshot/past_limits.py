@@ -1,6 +1,6 @@
 """How long the past of attributes is kept, as `:db/retainDays`, `:db/retainTransactions` and `:db/retainAll` say.
 
-For what folds it away, and for what says of a view that it may lack some of it.
+For retention, and for warnings that a view may lack some of the past.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def limits_of(snapshot: Snapshot) -> Mapping[int, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class PastLimits:
-    """What a snapshot says at an instant."""
+    """The limits in a snapshot, with days counted back from an instant."""
 
     snapshot: Snapshot
     now: datetime
-    # By days: the transaction before which.
+    # By number of days: the first transaction of the last so many days.
     _by_days: dict[int, int] = field(init=False, default_factory=dict)
 
     @cached_property
@@ -46,8 +46,8 @@ class PastLimits:
         return self._said.get(self.snapshot.entid(bootstrap.RETENTION) or 0)
 
     def of(self, attribute: Attribute) -> tuple[int, int] | None:
-        """(attribute that limits the past of this one, its value); None where nothing does, as where none is
-        kept."""
+        """(attribute that limits the past of this one, its value); None if nothing does, as with
+        `:db/noHistory`."""
         is_forgetful = attribute.id in self.snapshot.schema.forgetful
         if not self._said or attribute.id < FIRST_OWN_IDENT or is_forgetful:
             return None
@@ -55,7 +55,7 @@ class PastLimits:
         return None if limit is None or limit[0] == bootstrap.RETAIN_ALL else limit
 
     def point(self, attribute: Attribute) -> int:
-        """The transaction before which nothing need be known that had ended; at most 1 where that is nothing."""
+        """The transaction before which retracted values may go; at most 1 if none may."""
         limit = self.of(attribute)
         if limit is None:
             return 0
@@ -63,7 +63,8 @@ class PastLimits:
         if by == bootstrap.RETAIN_TRANSACTIONS:
             return self.snapshot.t - value + 1
         if value not in self._by_days:
-            # Transactions have their instants in order. Few are looked at: a view is new, and its columns would be.
+            # Instants rise with transactions. A search reads a few of them; a new view would build the whole
+            # column.
             moment = self.now - timedelta(days=value)
             every = range(1, self.snapshot.t + 1)
             self._by_days[value] = bisect_right(every, moment, key=lambda t: _instant(self.snapshot, t)) + 1
@@ -71,10 +72,11 @@ class PastLimits:
 
 
 def forgotten_of(view: Snapshot) -> tuple[PastLimits, ...]:
-    """What was kept when retention may have run, the newest first, where a view shows something older than the
-    present; () where it shows nothing that could be gone.
+    """The limits at each moment at which retention may have run, newest first, for a view of the past or a history;
+    () if the view shows nothing that could be gone.
 
-    No run leaves a mark: each may have been the last excision, or the last one before limits changed.
+    A run leaves no mark. The last excision may have been one, and there may have been one just before each change
+    of the limits.
     """
     excised = view.origin.excised
     if not excised or not (view.is_past or view.is_history):

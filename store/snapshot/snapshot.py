@@ -41,7 +41,7 @@ from adalog.store.values.schema import UNDECLARED, Schema, item_types
 _FEW_ATTRIBUTES: Final = 64
 _MOST_ATTACHED: Final = 1_000
 
-# As `Snapshot.key` has it: t, since, history, what is speculative in it, and what was forgotten last.
+# t, since, whether it is a history, the speculative transactions in it, and the last one that forgot something.
 ViewKey = tuple[int, int, bool, str, int]
 
 
@@ -85,8 +85,8 @@ class Snapshot:
         origin: SnapshotOrigin | None = None,
         mentions: AttributeFinder | None = None,
     ) -> None:
-        """mentions: what finds attributes by entities, where there is an index of them. attached: what its readers
-        found out about it, and is of use as long as it lives."""
+        """mentions: what finds attributes by entities, where there is an index of them. attached: what readers
+        keep with it as long as it is there."""
         self.t = t
         self.origin = SnapshotOrigin(t) if origin is None else origin
         self.codes = codes
@@ -101,7 +101,7 @@ class Snapshot:
         self._lock = threading.RLock()
 
     def attach(self, key: object, value: Any) -> None:
-        """Keeps what a reader found out. There is room for some of it."""
+        """Keeps something that a reader made from it; drops all that is kept where that is much."""
         if len(self.attached) >= _MOST_ATTACHED:
             self.attached.clear()
         self.attached[key] = value
@@ -118,12 +118,12 @@ class Snapshot:
 
     @cached_property
     def _forgot(self) -> int:
-        """The last transaction that changed what views of the past show, which is of `:db/noHistory` alone; 0 where
-        none did."""
+        """The last transaction that changed what views of the past show, as those of attributes with
+        `:db/noHistory` alone do; 0 where none did."""
         forgetful = self.origin.forgetful
         if not forgetful:
             return 0
-        # That an attribute forgets from some transaction on changes them, too.
+        # The transaction that sets `:db/noHistory` changes them, too.
         return max(self.data_of(id_).last_touched(self.origin.t) for id_ in (bootstrap.NO_HISTORY, *forgetful))
 
     def being_changed(self, codes: Codes) -> Snapshot:
@@ -155,8 +155,8 @@ class Snapshot:
         return past
 
     def at_most(self, t: int) -> Snapshot:
-        """All that was known after transaction t of the newest state that this was taken from, whatever this
-        shows of it."""
+        """The state after transaction t, or the one that this view was taken from if that is older; not limited to
+        what this view shows."""
         return self._view(min(t, self.origin.t))
 
     def since(self, t: int) -> Snapshot:

@@ -214,7 +214,7 @@ class Head(DatabaseState):
         """Takes away what an excision takes, while all is settled: nothing that is made from now on has it.
         Snapshots given out before keep what they have. remainders: its own, where they are known."""
         remainders = self.remainders(excision) if remainders is None else remainders
-        # Before anything is changed: files are read.
+        # First, as it reads files: nothing is changed where that fails.
         codes = self.codes.durable.renamed(excision.renamed, excision.seed)
         self.data = dict(self.data)
         for id_, left in remainders.items():
@@ -226,7 +226,7 @@ class Head(DatabaseState):
         self.excised = max(self.excised, excision.t)
 
     def become(self, other: Head) -> None:
-        """Takes the place of another state, which is of no use any more. Snapshots given out before keep what they
+        """Takes over all of another state, which is not used afterwards. Snapshots given out before keep what they
         have."""
         self.__dict__.update(other.__dict__)
 

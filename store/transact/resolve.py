@@ -23,7 +23,7 @@ from adalog.store.transact.column_assertions import LEAST, plain_adds
 from adalog.store.transact.composites import Composites
 from adalog.store.transact.declarations import Declarations
 from adalog.store.transact.effects import Effects
-from adalog.store.transact.excisions import limits
+from adalog.store.transact.excisions import limit_changes
 from adalog.store.transact.excisions.forms import is_excision, scopes_of
 from adalog.store.transact.expand import Expansion
 from adalog.store.transact.functions import expanded
@@ -210,7 +210,7 @@ def _resolved_at_length(
     paths = collected.paths
     schema_changes.check(effects, paths, whole, policy)
     policy_changes.check(effects, paths, whole, evaluation)
-    limits.check(effects, paths, whole)
+    limit_changes.check(effects, paths, whole)
     try:
         predicates.check(effects, collected.ensured, paths, whole, evaluation)
     except UnsatisfiedPredicate as failure:

@@ -70,10 +70,14 @@ POLICY_ENFORCEMENT: Final = Keyword("policy/enforcement")
 RETAIN_DAYS: Final = _IDS["db/retainDays"]
 RETAIN_TRANSACTIONS: Final = _IDS["db/retainTransactions"]
 RETAIN_ALL: Final = _IDS["db/retainAll"]
-RETAINING: Final = (RETAIN_DAYS, RETAIN_TRANSACTIONS, RETAIN_ALL)
-# By which attributes lose some of their past.
+RETAINING: Final = {
+    RETAIN_DAYS: ":db/retainDays",
+    RETAIN_TRANSACTIONS: ":db/retainTransactions",
+    RETAIN_ALL: ":db/retainAll",
+}
+"""Attributes that say how long the past of others is kept, with their names."""
 ENDING: Final = (RETAIN_DAYS, RETAIN_TRANSACTIONS, NO_HISTORY)
-"""Attributes that say how long the past of others is kept."""
+"""Attributes by which others lose some of their past."""
 RETENTION: Final = Keyword("db/retention")
 """The ident of the entity that says so for all attributes that do not say it themselves."""
 MADE_BY_USE: Final = frozenset((POLICY_ENFORCEMENT, RETENTION))

@@ -84,17 +84,17 @@ class Excision:
 
     @property
     def known_until(self) -> int:
-        """A state of an earlier transaction than this one loses nothing before it reaches the excision: retractions
-        that it has not read may be in the log no more. 0 where any state does."""
+        """The transaction that a state has to have read to have this excision applied: retractions up to there may
+        be gone from the log. 0 if it may be applied to any state."""
         return max((scope.before - 1 for scope in self.scopes if scope.ended), default=0)
 
     @property
     def is_retention(self) -> bool:
-        """Whether it takes nothing but what had ended."""
+        """Whether it takes retracted values alone."""
         return all(scope.ended for scope in self.scopes)
 
     def ended_before(self, attribute: int) -> int:
-        """The transaction before which an attribute's datoms ended that go for that; 0 where none does."""
+        """The transaction before which retracted values of an attribute go; 0 if none do."""
         return max((scope.before for scope in self.scopes if scope.ended and scope.has(attribute)), default=0)
 
     def takes(

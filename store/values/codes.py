@@ -239,8 +239,8 @@ class Codes:
             self._dictionaries[tag].take_over(own)
 
     def renamed(self, runs: Iterable[NumberRun], seed: int) -> Codes:
-        """Codes that go on from here with placeholders by the seed for some numbers: no value has these.
-        Those that it does not know yet are left out. Snapshots that have these codes keep what they have."""
+        """Codes that continue these, with placeholders by the seed for some numbers, which no value has. Numbers
+        that are not given yet are left out. Snapshots that have these codes keep what they have."""
         by_tag: dict[int, dict[int, bytes]] = {}
         for run in runs:
             tag, known = run.tag, len(self._dictionaries[run.tag])

@@ -215,8 +215,8 @@ class Block:
 
 
 def file_has(block: Block, numbers: Mapping[int, Collection[int]]) -> bool:
-    """Whether the file of a block has keys of some numbers, by tag, also such as a later file has as well; or
-    another process has removed it, as it had."""
+    """Whether the file of a block has keys of some numbers, by tag, also if a later file has them, too. So it had
+    if another process has removed it."""
     assert block.segment is not None
     try:
         arrays = open_segment(block.segment, trusted=True)

@@ -100,13 +100,13 @@ def _excised(
 def _retained(
     head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
 ) -> tuple[Excision, list[ReplacedEntry]]:
-    """The same of what had ended: all of it is known before entries are rewritten, one by one."""
+    """The same for a retention: what goes is known before the first entry is rewritten."""
     forgetful = once_forgetful(head)
     logged = LoggedPast(forgetful, {a: excision.ended_before(a) for a in forgetful}, head.codes)
     if forgetful:
         for entry in entries_with(log, forgetful, 0, excision.t - 1):
             logged.look(entry.t, log.decoded(entry))
-    # The log has all that memory has of these, and more.
+    # Of attributes without history the log has all that memory has, and more.
     past = {a: each.ended for a, each in remainders.items()} | logged.ended()
     gone = distinct(np.sort(np.concatenate([np.empty(0, np.int64), *(each.v for each in past.values())])))
     unused = _unused(head, remainders, np.setdiff1d(gone, logged.used(), assume_unique=True))
@@ -115,7 +115,7 @@ def _retained(
     rewriting = Rewriting(excision, head.schema, head.codes, renamed, log.files_folder, _makers(head))
     ended, made = EndedDatoms(excision, past, head.codes), list[ReplacedEntry]()
     times = {t for each in past.values() for own in (each.added, each.retracted) for t in own.tolist()}
-    # DictionarySlots of earlier excisions have numbers of values that go now.
+    # Slots of earlier excisions may have numbers of values that go now.
     times.update(log.rewritten() if renamed else ())
     for entry in log.entries_of(sorted(t for t in times if 0 < t < excision.t)):
         left = rewriting.replaced(ended.row(entry, log.decoded(entry)), Logged.short)
@@ -133,8 +133,8 @@ def _renaming(head: Head, excision: Excision, unused: Int64s) -> tuple[Excision,
 
 
 def _makers(head: Head) -> dict[int, Int64s]:
-    """By tag, of each number a transaction by which something had it: what had it first is no later. Numbers are
-    given in order, so that none is later than that of a larger number."""
+    """By tag and number, a transaction by which the value had got the number: the first one in which anything has a
+    value of this or a larger number, as numbers are given in order."""
     made = {tag: np.full(len(own), _NEVER) for tag, own in head.codes.dictionaries().items()}
     for id_, live in head.data.items():
         attribute = head.schema.get(id_)

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 # `_wanted` while nobody waits.
 _NOBODY: Final = 0
-# Clients that were answered together are read one after the other.
+# Most waits for more jobs: requests of clients that were answered together come one after the other.
 _LONGEST: Final = 6
 
 
@@ -70,6 +70,6 @@ class JobQueue(Generic[T]):
             is_late = self._wanted != _NOBODY
             self._wanted = _NOBODY
         if not is_late:
-            # It was signalled after the wait had ended.
+            # `put` has signalled after the timeout: the next wait must not find that.
             self._signal.acquire()
         return not is_late

@@ -312,7 +312,7 @@ class Writer:
         while behind:
             if self.doubt is not None:
                 raise read_only(self.doubt, self._log.failed)
-            # What is asked for from here on is not sure to be read.
+            # The turn answers looks that were asked for until now. Later ones may be about more than it reads.
             self._may_be_behind = False
             try:
                 with self._log.turn(keys) as turn:

@@ -42,7 +42,7 @@ def test_before_the_point_it_is_said_and_after_it_is_not(folded):
     )
     assert folded.at(t=2).says(READS.replace("‸", "")) == message
     for t in (4, 5):
-        # What is gone had ended by then.
+        # What retention took was retracted before these, so that they never showed it.
         assert folded.at(t=t).warnings(READS.replace("‸", "")) == []
 
 

@@ -73,8 +73,14 @@ def test_nothing_is_taken_where_nothing_is_said(changed):
         ("{:db/ident :another :db/retainDays ‸3}", ":another is none"),
         ("{:db/excise ‸1 :db.excise/endedBeforeT 3}", "1 is no attribute"),
         ("{:db/excise :v :db.excise/endedBeforeT ‸99}", "from 1 to 5, not 99"),
-        ("{:db/excise :v :db.excise/endedBeforeT 3 :db.excise/beforeT ‸3}", ":db.excise/beforeT is beside"),
-        ("{:db/excise :v} ‸{:db/excise :v :db.excise/endedBeforeT 3}", "beside an excision of what holds"),
+        (
+            "{:db/excise :v :db.excise/endedBeforeT 3 :db.excise/beforeT ‸3}",
+            ":db.excise/beforeT cannot be combined with :db.excise/endedBeforeT",
+        ),
+        (
+            "{:db/excise :v} ‸{:db/excise :v :db.excise/endedBeforeT 3}",
+            "cannot be combined with forms that take current ones",
+        ),
         ("{:db/ident ‸:db/doc :db/retainDays 3}", "is built in"),
     ],
 )

@@ -47,7 +47,7 @@ class StreamPosition(NamedTuple):
         return StreamPosition(moment.t, rows, moment.origin.excised)
 
     def is_outdated(self, excised: int) -> bool:
-        """Whether the last excision may have taken something of what was told."""
+        """Whether the last excision may have taken something that the stream was told."""
         return self.excised < excised and self.t < excised
 
 

@@ -54,7 +54,8 @@ def scopes_of(forms: Sequence[Any], state: DatabaseState, evaluation: Evaluation
     if len({scope.ended for scope in scopes}) > 1:
         place = next(place for place, form in enumerate(forms) if _ENDED in form)
         raise invalid(
-            f"{shown(forms[place])} takes what had ended, beside an excision of what holds; transact it apart",
+            f"{shown(forms[place])} takes retracted values alone, and cannot be combined with forms that take "
+            "current ones; send it as a transaction of its own",
             (place,),
         )
     if scopes[0].ended:
@@ -65,7 +66,7 @@ def scopes_of(forms: Sequence[Any], state: DatabaseState, evaluation: Evaluation
 
 
 def _ended(scopes: Sequence[Scope]) -> list[Scope]:
-    """The same of attributes of which that had ended goes, one for each transaction before which it had."""
+    """The same as one scope for each transaction before which values were retracted."""
     attributes: dict[int, frozenset[int]] = {}
     for scope in scopes:
         attributes[scope.before] = attributes.get(scope.before, frozenset()) | (scope.attributes or frozenset())
@@ -73,7 +74,7 @@ def _ended(scopes: Sequence[Scope]) -> list[Scope]:
 
 
 def _united(scopes: Sequence[Scope]) -> list[Scope]:
-    """The same datoms by few scopes: each costs a look at the columns that it may have datoms of."""
+    """The same datoms in fewer scopes, as each costs a look at all columns that it may have datoms of."""
     alike: dict[tuple[Any, ...], list[Scope]] = {}
     others = [each.name for each in fields(Scope) if each.name != "entities"]
     for scope in scopes:
@@ -120,13 +121,14 @@ class _Reader:
         return Scope(self._with_components(entity), None, before, with_refs=True)
 
     def _ended(self, form: EdnMap, attribute: Attribute | None, places: Mapping[Any, Path]) -> Scope:
-        """What an attribute had before."""
+        """Of a form with `:db.excise/endedBeforeT`."""
         for key in (_ATTRS, _BEFORE):
             if key in form:
-                raise invalid(f"{key} is beside {_ENDED}, which takes what had ended of an attribute", places[key])
+                raise invalid(f"{key} cannot be combined with {_ENDED}; leave one of them out", places[key])
         if attribute is None:
             raise invalid(
-                f"{shown(form[_EXCISE])} is no attribute, and {_ENDED} takes what had ended of one", places[_EXCISE]
+                f"{shown(form[_EXCISE])} is no attribute; {_ENDED} excises retracted values of attributes alone",
+                places[_EXCISE],
             )
         self._check_own(attribute, places[_EXCISE])
         return Scope(
@@ -214,8 +216,8 @@ class _Reader:
         return distinct(np.array(sorted(found), np.int64))
 
     def check_composites(self, scopes: Sequence[Scope], united: Sequence[Scope]) -> None:
-        """Refuses what would leave a composite tuple that is not that of its parts. scopes: of the forms. united:
-        the same by few."""
+        """Refuses what would leave a composite tuple that is not that of its parts. scopes: one for each
+        form. united: the same datoms in fewer scopes."""
         for composite in self._schema.composites:
             names = composite.kind.tuple_attrs or ()
             parts = [each.id for name in names if (each := self._schema.get(name)) is not None]

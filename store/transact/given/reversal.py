@@ -55,7 +55,7 @@ class Reversal:
         """The forms that undo what its author sees of it. Raises TX_CONFLICT, which says what came since,
         TX_INVALID if there is nothing to undo, and LIMIT_EXCEEDED."""
         if state.snapshot().origin.excised != self.excised:
-            # What was taken from it would come back.
+            # The report may have values that the excision took: they would come back.
             raise AdalogError(
                 Code.TX_CONFLICT,
                 f"something was excised while transaction {self.report.t} was read; send this again",

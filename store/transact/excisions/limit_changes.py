@@ -1,4 +1,4 @@
-"""How long the past of attributes is kept, as a transaction may say it."""
+"""Checks what a transaction says about how long the past of attributes is kept."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def check(effects: Sequence[Effect], paths: Paths, state: DatabaseState) -> None
     said = [effect for effect in effects if effect.added and effect.a in bootstrap.RETAINING]
     if not said:
         return
-    read, names = ChangedValues(effects, state), dict(zip(bootstrap.RETAINING, _NAMES, strict=True))
+    read, names = ChangedValues(effects, state), bootstrap.RETAINING
     for effect in said:
-        path, name = paths((effect.a, effect.e, effect.v)), names[effect.a]
+        path, limit = paths((effect.a, effect.e, effect.v)), names[effect.a]
         most = _MOST.get(effect.a)
         if most is None and effect.v == layout.FALSE:
-            raise invalid(f"{name} is true, or retracted", path)
+            raise invalid(f"{limit} is true, or retracted", path)
         if most is not None and not 1 <= effect.v <= most:
             advice = "; :db/noHistory keeps none" if effect.v == 0 else ""
-            raise invalid(f"{name} is a number from 1 to {most:,}, not {effect.v}{advice}", path)
-        own = [names[a] for a in bootstrap.RETAINING if read(a, effect.e)]
+            raise invalid(f"{limit} is a number from 1 to {most:,}, not {effect.v}{advice}", path)
+        own = [name for a, name in names.items() if read(a, effect.e)]
         if len(own) > 1:
             raise invalid(f"{' and '.join(own)} are both given; retract one of them", path)
         ident = next(iter(read(bootstrap.IDENT, effect.e)), None)
@@ -42,9 +42,6 @@ def check(effects: Sequence[Effect], paths: Paths, state: DatabaseState) -> None
         attribute = attribute_from(effect.e, read, state.codes)
         if attribute is None or effect.e < FIRST_OWN_IDENT:
             shown = "what this is said of" if ident is None else str(ident)
-            raise invalid(f"{name} is of an attribute of your own, and {shown} is none; {_WRITTEN}", path)
+            raise invalid(f"{limit} is of an attribute of your own, and {shown} is none; {_WRITTEN}", path)
         if attribute.kind.no_history:
-            raise invalid(f"{ident} has :db/noHistory, and so no past that {name} could limit", path)
-
-
-_NAMES = (":db/retainDays", ":db/retainTransactions", ":db/retainAll")
+            raise invalid(f"{ident} has :db/noHistory, and so no past that {limit} could limit", path)

@@ -22,7 +22,6 @@ from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.files import FolderFiles
 from adalog.store.checkpoint.rechecks import Rechecks
 from adalog.store.checkpoint.replay import ReplayedState, opened
-from adalog.store.excision.logged_ends import LoggedEnds
 from adalog.store.files.clock import Clock
 from adalog.store.files.copy_folder import temporary_folder
 from adalog.store.files.folder import Folder, is_address
@@ -33,10 +32,9 @@ from adalog.store.log.entry import KEY_MEMORY, KeyMemory, now_ms
 from adalog.store.log.last_backup import last_backup
 from adalog.store.log.payload import Logged
 from adalog.store.log.report import report_of
-from adalog.store.retention import RetentionResult, RetentionThread, retain
+from adalog.store.retention import Retention, RetentionResult
 from adalog.store.snapshot.entity_count import EntityCounter
 from adalog.store.snapshot.guarded import GuardedSnapshot
-from adalog.store.snapshot.past_limits import limits_of
 from adalog.store.snapshot.snapshot import Snapshot, SpeculationStart, ViewKey
 from adalog.store.snapshot.transaction_ids import check_moment, number_of, numbered
 from adalog.store.sources import LogSource
@@ -124,12 +122,8 @@ class Database:
         self.writer = Writer(head, log, setting, self._publish, self.compactor.make_room)
         self.compactor.forget_with(self._forget_on_disk)
         self._following = LogFollower(log.listen, self.writer.look, follow_seconds) if log.is_shared else None
-        # Once something is not to be retained for ever; and when of what memory does not know something ended.
-        self.retention: RetentionThread | None = None
-        self.ends = LoggedEnds(log)
-        self._closing = threading.Lock()
-        self._is_closed = False
-        self._begin_retention()
+        self.retention = Retention(log, self.snapshot, self._excise, setting.now, self.compactor.may_fold)
+        self.retention.begin(head.data)
 
     @staticmethod
     def open(
@@ -197,10 +191,7 @@ class Database:
 
     def close(self) -> None:
         """Finish the transactions under way and let go of the folder or server."""
-        with self._closing:
-            self._is_closed = True
-        if self.retention is not None:
-            self.retention.close()
+        self.retention.close()
         if self._following is not None:
             self._following.close()
         if self._rechecks is not None:
@@ -570,8 +561,7 @@ class Database:
         if is_excised:
             self._forget()
         self.clock.look(self._head.instant)
-        if self.retention is None:
-            self._begin_retention()
+        self.retention.begin(self._head.data)
         if reports:
             if self._siblings is not None:
                 self._siblings.wrote(snapshot.t)
@@ -583,14 +573,6 @@ class Database:
                     listener(report, snapshot)
                 except Exception:
                     _LOGGER.exception("a listener failed at t = %d", report.t)
-
-    def _begin_retention(self) -> None:
-        data = self._head.data
-        if data.keys().isdisjoint(bootstrap.ENDING):
-            return
-        with self._closing:
-            if not self._is_closed:
-                self.retention = RetentionThread(self, self.compactor.may_fold)
 
     def _forget(self) -> None:
         """After an excision: lets go of what was made before, and has a checkpoint made without it soon."""
@@ -618,30 +600,19 @@ class Database:
             self.compactor.forget_imports()
         return True
 
-    # Retention
-
-    def retain(self) -> RetentionResult:
-        """Folds away now what attributes had and need not keep, as `:db/retainDays` and `:db/retainTransactions` of
-        them or of `:db/retention` say, and `:db/noHistory` of them. Raises as `transact` does."""
-        return retain(self)
-
-    def limits(self) -> Mapping[int, tuple[int, int]]:
-        """By entity of an attribute, or of `:db/retention`, (attribute that limits its past, its value)."""
-        return limits_of(self._snapshot)
-
-    def excise(self, forms: Sequence[Any]) -> int:
-        """Applies an excision, and waits until it is durable; its transaction."""
-        return self.transact(forms).t
-
-    def now(self) -> int:
-        """The time of the next transaction, in milliseconds since 1970."""
-        return self._setting.now()
-
     # Folding
 
     def compact(self) -> None:
         """Fold now what is young enough in number, and save a checkpoint where there is a folder."""
         self.compactor.run()
+
+    def retain(self) -> RetentionResult:
+        """Folds away now what attributes had and need not keep, as `:db/retainDays` and `:db/retainTransactions` of
+        them or of `:db/retention` say, and `:db/noHistory` of them. Raises as `transact` does."""
+        return self.retention.run()
+
+    def _excise(self, forms: Sequence[Any]) -> int:
+        return self.transact(forms).t
 
     def _moment(self) -> FoldPoint:
         return self._on_writer(lambda: FoldPoint(self._head.published(), self._head.counters))

@@ -1,46 +1,33 @@
-"""Retention in the background: history that need not stay is folded away, a step at a time.
+"""Retention of a database: history that need not stay is folded away when asked for, and in the background.
 
-A step is a transaction as any other; between two of them others have their turn. A killed process has done some of
-the steps. Of several processes on one log the one that folds does it; two at once would take the same, once.
+A run goes in steps. Each is a transaction of its own, between others: a killed process has done some of them. Of
+several processes on one log, the one that folds runs it; two at once would take the same, once.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import EdnMap
+from adalog.store.excision.ended_history import EndedHistory, points_of
 from adalog.store.excision.logged_ends import LoggedEnds
+from adalog.store.log.reader import LogReader
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.speculation import instant_at
+from adalog.store.values import bootstrap
 from adalog.store.values.attribute import Attribute
-from adalog.store.writer.retaining import EndedHistory, points_of
 
 _LOGGER: Final = logging.getLogger("adalog.store")
-# How long after its opening, and after each look, a database is looked at.
-LOOK_SECONDS: Final = 60.0
-# For so long a run in the background leaves attributes without history what ended: a process that follows, or a
-# checkpoint, that is no further behind than that need not be made anew.
+# The background looks so many seconds after its start, and after each look.
+_LOOK_SECONDS: Final = 60.0
+# Runs in the background spare what attributes with `:db/noHistory` lost in the last minute. So processes and
+# checkpoints that are no further behind need not be rebuilt.
 _SPARED_MS: Final = 60_000
-
-
-class RetainingDatabase(Protocol):
-    """What a run needs of a database. ends: of its log."""
-
-    ends: LoggedEnds
-
-    def snapshot(self) -> Snapshot:
-        """The newest state."""
-
-    def excise(self, forms: list[EdnMap]) -> int:
-        """Applies an excision; its transaction."""
-
-    def now(self) -> int:
-        """The time, in milliseconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -52,43 +39,79 @@ class RetentionResult:
     t: int
 
 
-def retain(database: RetainingDatabase) -> RetentionResult:
-    """Folds away all history that need not stay now. Raises as a transaction does."""
-    return _without(database, points_of(database.snapshot(), database.now()), lambda: False)
-
-
-def _without(
-    database: RetainingDatabase, points: Mapping[Attribute, int], is_stopped: Callable[[], bool]
-) -> RetentionResult:
-    steps = t = 0
-    left = count = EndedHistory.of(database.snapshot(), points, database.ends)
-    while left.datoms[0] and not is_stopped():
-        t, steps = database.excise(left.step()), steps + 1
-        left = EndedHistory.of(database.snapshot(), points, database.ends)
-    return RetentionResult(count.datoms[0] - left.datoms[0], steps, t)
-
-
-class RetentionThread:
-    """Runs it now and then, once something need not be retained. may_run: whether it is this process's to
-    do."""
+class Retention:
+    """ends: the retractions that the log alone has. excise: applies an excision, and waits until it is durable; its
+    transaction."""
 
     def __init__(
-        self, database: RetainingDatabase, may_run: Callable[[], bool], seconds: float = LOOK_SECONDS
+        self,
+        log: LogReader,
+        snapshot: Callable[[], Snapshot],
+        excise: Callable[[list[EdnMap]], int],
+        now: Callable[[], int],
+        may_run: Callable[[], bool],
     ) -> None:
-        self._database = database
+        """snapshot: the newest. now: the time, in milliseconds since 1970. may_run: whether runs in the background
+        are this process's to do."""
+        self.ends = LoggedEnds(log)
+        self.excise = excise
+        self._snapshot = snapshot
+        self._now = now
         self._may_run = may_run
-        self._seconds = seconds
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Lock()
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="adalog-retention", daemon=True)
-        self._thread.start()
+
+    @property
+    def is_in_background(self) -> bool:
+        """Whether it looks now and then."""
+        return self._thread is not None
+
+    def begin(self, attributes: Collection[int]) -> None:
+        """Has it look now and then, once the database has one of the attributes by which others lose some of their
+        past. For one thread at a time."""
+        if self._thread is not None or not any(id_ in attributes for id_ in bootstrap.ENDING):
+            return
+        with self._closing:
+            if not self._closed.is_set():
+                self._thread = threading.Thread(target=self._look_on, name="adalog-retention", daemon=True)
+                self._thread.start()
 
     def close(self) -> None:
         """Ends it after the step under way."""
-        self._closed.set()
-        self._thread.join()
+        with self._closing:
+            self._closed.set()
+        if self._thread is not None:
+            self._thread.join()
 
-    def _run(self) -> None:
-        while not self._closed.wait(self._seconds):
+    def run(self) -> RetentionResult:
+        """Folds away all history that need not stay now. Raises as a transaction does."""
+        return self._run(points_of(self._snapshot(), self._now()), lambda: False)
+
+    def look(self) -> RetentionResult | None:
+        """Runs it in the background if it is worth that; None if not."""
+        if not self._may_run():
+            return None
+        snapshot, now = self._snapshot(), self._now()
+        points = points_of(snapshot, now, _SPARED_MS)
+        # Before the first run, its time is counted from the first transaction.
+        last = instant_at(snapshot, snapshot.origin.excised or 1) or 0
+        if not EndedHistory.of(snapshot, points, self.ends).is_enough((now - last) / 1000):
+            return None
+        result = self._run(points, self._closed.is_set)
+        _LOGGER.info("folded away %d datoms of the past in %d steps", result.datoms, result.steps)
+        return result
+
+    def _run(self, points: Mapping[Attribute, int], is_stopped: Callable[[], bool]) -> RetentionResult:
+        steps = t = 0
+        left = first = EndedHistory.of(self._snapshot(), points, self.ends)
+        while left.datoms[0] and not is_stopped():
+            t, steps = self.excise(left.step()), steps + 1
+            left = EndedHistory.of(self._snapshot(), points, self.ends)
+        return RetentionResult(first.datoms[0] - left.datoms[0], steps, t)
+
+    def _look_on(self) -> None:
+        while not self._closed.wait(_LOOK_SECONDS):
             try:
                 self.look()
             except AdalogError as error:
@@ -97,17 +120,3 @@ class RetentionThread:
                 )
             except Exception:
                 _LOGGER.exception("history that need not stay is still there, until the next attempt")
-
-    def look(self) -> RetentionResult | None:
-        """Runs it if it is worth that."""
-        if not self._may_run():
-            return None
-        snapshot, now = self._database.snapshot(), self._database.now()
-        points = points_of(snapshot, now, _SPARED_MS)
-        # Nothing is old before a database is.
-        last = instant_at(snapshot, snapshot.origin.excised or 1) or 0
-        if not EndedHistory.of(snapshot, points, self._database.ends).is_enough((now - last) / 1000):
-            return None
-        result = _without(self._database, points, self._closed.is_set)
-        _LOGGER.info("folded away %d datoms of the past in %d steps", result.datoms, result.steps)
-        return result

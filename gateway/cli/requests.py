@@ -272,11 +272,12 @@ def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
 def run_retain(settings: Settings) -> None:
     """Folds away the history that need not stay, and prints how much it was, once no file has it."""
     from adalog.gateway.opening import open_database
+    from adalog.store.snapshot.past_limits import limits_of
 
     began = time.monotonic()
     try:
         with working("folding history away", err), open_database(settings) as database:
-            limited = bool(database.limits())
+            limited = bool(limits_of(database.snapshot()))
             done = database.retain()
     except FolderInUseError as error:
         advice = "; a server folds history away by itself, and this command needs the folder for itself"

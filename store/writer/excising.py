@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 
 from adalog.datalog.errors import unavailable
+from adalog.store.excision.ended_datoms import EndedDatoms
 from adalog.store.excision.logged_past import LoggedPast, entries_with
 from adalog.store.excision.redaction import Redaction
 from adalog.store.excision.remainder import Remainder, has_values
-from adalog.store.excision.retention import EndedDatoms
 from adalog.store.excision.rewriting import ReplacedEntry, Rewriting
 from adalog.store.files.packing import pack
 from adalog.store.files.segment import Segment

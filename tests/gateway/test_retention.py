@@ -32,7 +32,7 @@ def test_admins_alone_declare_it_under_policies(tmp_path: Path) -> None:
                 "UNKNOWN_ATTRIBUTE",
             )
         assert "errors" not in opened.post(TRANSACT, {"Authorization": "Bearer admin"}, tx=DECLARED).json()
-        assert opened.database.retention is not None
+        assert opened.database.retention.is_in_background
 
 
 def test_history_goes_over_http() -> None:

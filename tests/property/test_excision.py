@@ -230,7 +230,7 @@ class World:
         logged = [datom for report in database.transactions(1, newest.t + 1, newest.t) for datom in report.datoms]
         assert {row_of(each) for each in logged if each.e < SCHEMA_BASE} == set(map(row_of, model.datoms))
         ended = [datom.t for datom in model.datoms if str(datom.a) in model.forgetful and not datom.added]
-        counted = database.ends.until(newest.schema.forgetful, newest.t)
+        counted = database.retention.ends.until(newest.schema.forgetful, newest.t)
         assert [each for times in counted.values() for each in times.tolist()] == sorted(ended)
         t = self.rng.randint(0, newest.t)
         assert shown(database.at(t=t)) == model.rows(t, newest.t), t

@@ -14,10 +14,9 @@ import pytest
 
 from adalog.store.backup.check import check_data
 from adalog.store.database import Database
-from adalog.store.excision import logged_past
+from adalog.store.excision import ended_history, logged_past
 from adalog.store.log.reader import LogReader
 from adalog.store.values.attribute import SCHEMA_BASE
-from adalog.store.writer import retaining
 from tests.live.following import Reader, hub_over
 from tests.property.excised_model import row_of, shown, state
 from tests.store.test_retention import DAY, ENTITIES, ROUNDS, VALUES, killed, written
@@ -120,17 +119,17 @@ def test_what_the_newest_transaction_ended_stays(tmp_path: Path) -> None:
 def test_it_goes_in_steps_and_values_that_are_used_again_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retaining.EndedHistory.step, "__defaults__", (100,))
+    monkeypatch.setattr(ended_history.EndedHistory.step, "__defaults__", (100,))
     monkeypatch.setattr(logged_past, "_ROWS", 50)
     with filled(tmp_path) as database:
-        excise, steps = database.excise, list[int]()
+        excise, steps = database.retention.excise, list[int]()
 
         def between(forms: Any) -> int:
             steps.append(excise(forms))
             again = f'[[:db/add 1 :v "value 8 of 1, which nothing else has"] [:db/add 1 :n {len(steps)}]]'
             return database.transact(again).t
 
-        monkeypatch.setattr(database, "excise", between)
+        monkeypatch.setattr(database.retention, "excise", between)
         assert database.retain().steps == len(steps) >= 3
         assert min(ended(database)) == ROUNDS + 1
         expected = state(database)
@@ -154,9 +153,9 @@ def test_a_run_in_the_background_waits_until_it_is_worth_it(
 
     with opened() as database:
         database.transact("[{:db/ident :name :db/valueType :db.type/string}]")
-        assert database.retention is None
+        assert not database.retention.is_in_background
         database.transact(SCHEMA)
-        assert database.retention is not None
+        assert database.retention.is_in_background
         written(database, wait=wait)
         assert database.retention.look() is None
         now[0] += DAY
@@ -170,7 +169,7 @@ def test_a_run_in_the_background_waits_until_it_is_worth_it(
         now[0] += DAY
         written(database, range(ROUNDS + 2, ROUNDS + 3), wait=wait)
     with opened() as database:
-        assert database.retention is not None
+        assert database.retention.is_in_background
         assert database.retention.look() is not None
         assert len(ended(database)) == 1
 
@@ -187,11 +186,13 @@ def test_an_excision_in_between_is_counted(tmp_path: Path) -> None:
     with filled(tmp_path) as database:
         forgetful = [each.id for each in database.snapshot().schema.all() if each.kind.no_history]
         count = ENTITIES * (ROUNDS - 1)
-        assert len(database.ends.until(forgetful, database.snapshot().t)[forgetful[0]]) == count
+        assert len(database.retention.ends.until(forgetful, database.snapshot().t)[forgetful[0]]) == count
         database.transact("[{:db/excise 1 :db.excise/attrs [:v]}]")
-        assert len(database.ends.until(forgetful, database.snapshot().t)[forgetful[0]]) == count - ROUNDS + 1
+        assert (
+            len(database.retention.ends.until(forgetful, database.snapshot().t)[forgetful[0]]) == count - ROUNDS + 1
+        )
         database.transact("[{:db/excise :v :db.excise/endedBeforeT 4}]")
-        left = database.ends.until(forgetful, database.snapshot().t)[forgetful[0]].tolist()
+        left = database.retention.ends.until(forgetful, database.snapshot().t)[forgetful[0]].tolist()
         assert sorted(set(left)) == sorted(ended(database))
         assert len(left) == (ENTITIES - 1) * (ROUNDS - 2)
 

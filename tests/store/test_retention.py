@@ -17,9 +17,9 @@ from adalog.store.backup.creation import take
 from adalog.store.backup.restoration import restore
 from adalog.store.backup.rewriting import outdated_backups, rewrite
 from adalog.store.database import Database
+from adalog.store.excision import ended_history
 from adalog.store.files.place import LocalPlace
 from adalog.store.log.file_appends import FileAppends
-from adalog.store.writer import retaining
 from tests.live.following import Reader, hub_over
 from tests.property.excised_model import shown, state
 
@@ -77,9 +77,9 @@ def test_a_run_in_the_background_waits_until_it_is_worth_it(tmp_path: Path) -> N
     now = [1_700_000_000_000]
     with Database.open(str(tmp_path), now=lambda: now[0]) as database:
         database.transact(SCHEMA)
-        assert database.retention is None
+        assert not database.retention.is_in_background
         database.transact("[{:db/ident :db/retention :db/retainTransactions 1} {:db/ident :n :db/retainAll true}]")
-        assert database.retention is not None
+        assert database.retention.is_in_background
         written(database)
         assert database.retention.look() is None
         now[0] += DAY
@@ -99,14 +99,14 @@ def test_it_goes_in_steps_between_which_others_write(monkeypatch: pytest.MonkeyP
         written(database)
         database.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
         steps: list[int] = []
-        monkeypatch.setattr(retaining.EndedHistory.step, "__defaults__", (100,))
-        excise = database.excise
+        monkeypatch.setattr(ended_history.EndedHistory.step, "__defaults__", (100,))
+        excise = database.retention.excise
 
         def between(forms: Any) -> int:
             steps.append(excise(forms))
             return database.transact('[[:db/add 1 :name "between"]]').t
 
-        monkeypatch.setattr(database, "excise", between)
+        monkeypatch.setattr(database.retention, "excise", between)
         done = database.retain()
         assert done.steps == len(steps) > 3
         assert {row[1] for row in past(database)} == set()
@@ -137,7 +137,7 @@ def killed(folder: str, step: str, number: int) -> None:
             os._exit(9)
 
     setattr(FileAppends, name, ends)
-    retaining.EndedHistory.step.__defaults__ = (100,)
+    ended_history.EndedHistory.step.__defaults__ = (100,)
     Database.open(folder).retain()
 
 

@@ -1,6 +1,6 @@
-"""What a retention takes of the log, entry by entry: datoms whose retraction is of before a transaction, with that.
+"""What a retention takes of each entry of the log: datoms that ended before a transaction, and their retractions.
 
-All of them are known before, so that nothing is looked up of what stays.
+All of them are known before the first entry is read, so that values that stay are not looked up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NONE: Final[Mapping[tuple[int, int], set[int]]] = {}
 
 @dataclass(eq=False)
 class EndedDatoms:
-    """ended: of each attribute, what went. codes: those of the values."""
+    """ended: by attribute, the datoms that go. codes: those of their values."""
 
     excision: Excision
     ended: Mapping[int, ClosedDatoms]

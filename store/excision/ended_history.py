@@ -1,7 +1,6 @@
-"""Which history is to be folded away: what attributes had that ended before the point up to which they keep it.
+"""Which history a retention may fold away: values that were retracted before the point up to which they are kept.
 
-Reads snapshots, and of what memory does not know when it ended. Each step is an excision of its own, of few enough
-datoms that others do not wait long.
+For the run of a retention, which takes them in steps: excisions of so few datoms that others do not wait long.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ _ENDED: Final = Keyword("db.excise/endedBeforeT")
 
 @dataclass(frozen=True, eq=False)
 class EndedHistory:
-    """What may go. points: of attributes that had something, the transactions before which it ended. times: of its
-    retractions, by attribute; datoms: how many there are of it, and in all."""
+    """What may go. points: of attributes of which something may go, the transactions before which it was retracted.
+    times: of these retractions, by attribute. datoms: how many may go, and how many there are in all."""
 
     points: Mapping[Attribute, int]
     times: Mapping[Attribute, Int64s]
@@ -82,9 +81,9 @@ class EndedHistory:
 
 
 def points_of(snapshot: Snapshot, now: int, spared: int = 0) -> Mapping[Attribute, int]:
-    """Of each attribute whose past is limited, or that keeps none, the transaction before which nothing need be
-    known that had ended. now: milliseconds since 1970. spared: for how many of them what ended of attributes that
-    keep none is left."""
+    """For each attribute whose past is limited, or that has `:db/noHistory`, the transaction before which retracted
+    values may go. now: milliseconds since 1970. spared: how many of the last milliseconds are left alone with
+    `:db/noHistory`."""
     limits = PastLimits(snapshot, instant(now))
     forgetful = {each for each in snapshot.schema.forgetful if each >= FIRST_OWN_IDENT}
     newest = snapshot.as_of_instant(limits.now - timedelta(milliseconds=spared)) + 1 if spared else snapshot.t

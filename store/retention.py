@@ -54,6 +54,9 @@ class Retention:
         """snapshot: the newest. now: the time, in milliseconds since 1970. may_run: whether runs in the background
         are this process's to do."""
         self.ends = LoggedEnds(log)
+        # The last run, and the last excision when that was found.
+        self._last, self._excised = 1, 0
+        self._log = log
         self.excise = excise
         self._snapshot = snapshot
         self._now = now
@@ -94,13 +97,20 @@ class Retention:
             return None
         snapshot, now = self._snapshot(), self._now()
         points = points_of(snapshot, now, _SPARED_MS)
-        # Before the first run, its time is counted from the first transaction.
-        last = instant_at(snapshot, snapshot.origin.excised or 1) or 0
+        last = instant_at(snapshot, self._last_run(snapshot.origin.excised)) or 0
         if not EndedHistory.of(snapshot, points, self.ends).is_enough((now - last) / 1000):
             return None
         result = self._run(points, self._closed.is_set)
         _LOGGER.info("folded away %d datoms of the past in %d steps", result.datoms, result.steps)
         return result
+
+    def _last_run(self, excised: int) -> int:
+        """The last excision of retracted values alone; the first transaction if there is none. excised: the last
+        excision of any kind."""
+        found = self._log.excisions_back(excised, self._excised)
+        self._last = next((excision.t for excision in found if excision.is_retention), self._last)
+        self._excised = excised
+        return self._last
 
     def _run(self, points: Mapping[Attribute, int], is_stopped: Callable[[], bool]) -> RetentionResult:
         steps = t = 0

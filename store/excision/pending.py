@@ -21,15 +21,8 @@ def pending(log: LogReader, logged: Logged, excised: int, known: int, t: int) ->
     asserted again, for example, would be there twice.
     """
     found: list[Excision] = []
-    at = logged.excised.redacted
-    while at > excised:
-        entry = next(log.entries(at, at + 1, 1), None)
-        excision = None if entry is None else log.decoded(entry).excision
-        if excision is None:
-            # A backup was restored as of before it, and nothing is known from before then.
-            break
-        if at > known and t <= excision.known_until:
+    for excision in log.excisions_back(logged.excised.redacted, excised):
+        if excision.t > known and t <= excision.known_until:
             raise StaleStateError
         found.append(excision)
-        at = excision.previous
     return found[::-1]

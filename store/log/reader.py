@@ -200,6 +200,18 @@ class LogReader:
         found = (Logged.decoded(entry.payload, Path()).excision for entry in self.entries_of(times))
         return [each for each in found if each is not None]
 
+    def excisions_back(self, last: int, after: int) -> Iterator[Excision]:
+        """The excision of transaction `last` and those before it down to another transaction, newest first. Ends
+        before one that the log does not have: a backup was restored as of before it."""
+        t = last
+        while t > after:
+            entry = next(self.entries(t, t + 1, 1), None)
+            excision = None if entry is None else self.decoded(entry).excision
+            if excision is None:
+                return
+            yield excision
+            t = excision.previous
+
     def holding(self, parts: Sequence[bytes], after: int = 0) -> list[int]:
         """The transactions after one, in order, whose payloads have one of the parts in them, or are written in any
         other way than plainly."""

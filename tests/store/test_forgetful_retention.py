@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from adalog.store.database import Database
 from adalog.store.excision import ended_history, logged_past
 from adalog.store.log.reader import LogReader
 from adalog.store.values.attribute import SCHEMA_BASE
-from tests.live.following import Reader, hub_over
 from tests.property.excised_model import row_of, shown, state
-from tests.store.test_retention import DAY, ENTITIES, ROUNDS, VALUES, killed, written
+from tests.store.test_retention import DAY, ENTITIES, KILLS, ROUNDS, begun_anew, put_back, run_and_kill, written
 from tests.store.writer.test_excision import SECRET, holding
 from tests.waiting import until
 
@@ -197,19 +195,12 @@ def test_an_excision_in_between_is_counted(tmp_path: Path) -> None:
         assert len(left) == (ENTITIES - 1) * (ROUNDS - 2)
 
 
-@pytest.mark.parametrize(
-    "step", [f"{where} {name}" for name in ("replace", "commit") for where in ("before", "after")]
-)
+@pytest.mark.parametrize("step", KILLS)
 def test_killed_at_any_step_each_step_is_done_or_not_begun(tmp_path: Path, step: str) -> None:
-    number = 2
     with filled(tmp_path) as database:
         before, t, present = ended(database), database.snapshot().t, shown(database.snapshot())
-    process = multiprocessing.get_context("spawn").Process(target=killed, args=(str(tmp_path), step, number))
-    process.start()
-    process.join()
-    assert process.exitcode == 9
+    done = run_and_kill(tmp_path, step)
     with Database.open(str(tmp_path)) as database:
-        done = number if step == "after commit" else number - 1
         assert database.snapshot().t == t + done
         assert shown(database.snapshot()) == present
         left = ended(database)
@@ -233,36 +224,12 @@ def test_a_checkpoint_that_is_older_than_what_is_left_of_the_log_is_not_used(tmp
         written(database, range(3, ROUNDS))
         database.retain()
         expected = state(database)
-    (data / "checkpoint.json").unlink()
-    shutil.rmtree(data / "segments")
-    shutil.copytree(old / "segments", data / "segments")
-    shutil.copy(old / "checkpoint.json", data)
+    put_back(old, data)
     with Database.open(str(data)) as database:
         assert "folded away since the checkpoint was made" in caplog.text
         assert state(database) == expected
 
 
 def test_a_process_that_is_far_behind_begins_anew_and_so_do_its_streams(tmp_path: Path) -> None:
-    with (
-        Database.open(str(tmp_path), shared=True) as first,
-        Database.open(str(tmp_path), shared=True) as second,
-        hub_over(second) as hub,
-    ):
-        first.transact(SCHEMA)
-        written(first, range(3))
-        assert second._following is not None
-        second.writer.look().result()
-        second._following.close()
-        reader = Reader(second, hub.pool, VALUES)
-        reader.until(second.snapshot().t)
-        written(first, range(3, ROUNDS))
-        first.retain()
-        first.transact('[[:db/add 1 :name "later"]]')
-        second.writer.look().result()
+    with begun_anew(tmp_path, SCHEMA, "[]") as (first, second):
         assert state(second) == state(first)
-        again = Reader(second, hub.pool, VALUES, resume=reader.resume)
-        again.until(second.snapshot().t)
-        assert again.rows == {(e, f"value 9 of {e}, which nothing else has") for e in range(1, ENTITIES + 1)}
-        assert again.kinds()[0] == "RESET"
-        again.close()
-        reader.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,6 +94,23 @@ def test_a_run_in_the_background_waits_until_it_is_worth_it(tmp_path: Path) -> N
         assert len({row[3] for row in past(database) if row[1] == ":v"}) == 1
 
 
+def test_other_excisions_do_not_put_a_run_off() -> None:
+    now = [1_700_000_000_000]
+    with Database.open(":memory:", now=lambda: now[0]) as database:
+        database.transact(SCHEMA)
+        database.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
+        names = [f'[:db/add {e} :name "{e}"]' for e in range(1, 1_001)]
+        database.transact(f"[{' '.join(names)}]")
+        database.transact('[[:db/add 1 :name "another"]]')
+        runs = []
+        for day in range(1, 12):
+            now[0] += DAY
+            database.transact(f"[{{:db/excise {day + 1}}}]")
+            if (done := database.retention.look()) is not None:
+                runs.append((day, done.datoms))
+        assert runs == [(7, 2)]
+
+
 def test_it_goes_in_steps_between_which_others_write(monkeypatch: pytest.MonkeyPatch) -> None:
     with Database.open(":memory:") as database:
         database.transact(SCHEMA)
@@ -122,7 +140,21 @@ def filled(folder: Path) -> Database:
     return database
 
 
-def killed(folder: str, step: str, number: int) -> None:
+# Each kill of a test comes in this step.
+KILLED_STEP: Final = 2
+KILLS: Final = [f"{where} {name}" for name in ("replace", "commit") for where in ("before", "after")]
+
+
+def run_and_kill(folder: Path, step: str) -> int:
+    """Has a process fold history away and end before or after a part of a step. Returns how many steps are done."""
+    process = multiprocessing.get_context("spawn").Process(target=killed, args=(str(folder), step))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    return KILLED_STEP if step == "after commit" else KILLED_STEP - 1
+
+
+def killed(folder: str, step: str) -> None:
     """Folds history away in steps, and ends without a word before or after a part of one of them."""
     where, _, name = step.partition(" ")
     whole: Callable[..., Any] = getattr(FileAppends, name)
@@ -130,10 +162,10 @@ def killed(folder: str, step: str, number: int) -> None:
 
     def ends(*args: Any) -> None:
         calls[0] += 1
-        if calls[0] == number and where == "before":
+        if calls[0] == KILLED_STEP and where == "before":
             os._exit(9)
         whole(*args)
-        if calls[0] == number:
+        if calls[0] == KILLED_STEP:
             os._exit(9)
 
     setattr(FileAppends, name, ends)
@@ -141,20 +173,13 @@ def killed(folder: str, step: str, number: int) -> None:
     Database.open(folder).retain()
 
 
-@pytest.mark.parametrize(
-    "step", [f"{where} {name}" for name in ("replace", "commit") for where in ("before", "after")]
-)
+@pytest.mark.parametrize("step", KILLS)
 def test_killed_at_any_step_each_step_is_done_or_not_begun(tmp_path: Path, step: str) -> None:
-    number = 2
     with filled(tmp_path) as database:
         before, t = past(database), database.snapshot().t
         present = shown(database.snapshot())
-    process = multiprocessing.get_context("spawn").Process(target=killed, args=(str(tmp_path), step, number))
-    process.start()
-    process.join()
-    assert process.exitcode == 9
+    done = run_and_kill(tmp_path, step)
     with Database.open(str(tmp_path)) as database:
-        done = number if step == "after commit" else number - 1
         assert database.snapshot().t == t + done
         assert shown(database.snapshot()) == present
         left = past(database)
@@ -165,6 +190,13 @@ def test_killed_at_any_step_each_step_is_done_or_not_begun(tmp_path: Path, step:
         expected = state(database)
     with Database.open(str(tmp_path)) as database:
         assert state(database) == expected
+
+
+def put_back(old: Path, data: Path) -> None:
+    """Gives a folder the checkpoint of an earlier copy, with its segments."""
+    shutil.rmtree(data / "segments")
+    shutil.copytree(old / "segments", data / "segments")
+    shutil.copy(old / "checkpoint.json", data)
 
 
 def test_a_checkpoint_that_is_older_than_what_is_left_of_the_log_is_not_used(tmp_path: Path, caplog: Any) -> None:
@@ -179,11 +211,7 @@ def test_a_checkpoint_that_is_older_than_what_is_left_of_the_log_is_not_used(tmp
         database.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
         database.retain()
         expected = state(database)
-    for name in ("checkpoint.json", "segments"):
-        path = data / name
-        (path.unlink if path.is_file() else lambda path=path: shutil.rmtree(path))()
-    shutil.copytree(old / "segments", data / "segments")
-    shutil.copy(old / "checkpoint.json", data)
+    put_back(old, data)
     assert check_data(str(data), deep=True).findings == []
     with Database.open(str(data)) as database:
         assert "folded away since the checkpoint was made" in caplog.text
@@ -192,13 +220,16 @@ def test_a_checkpoint_that_is_older_than_what_is_left_of_the_log_is_not_used(tmp
         assert state(database) == expected
 
 
-def test_a_process_that_is_far_behind_begins_anew_and_so_do_its_streams(tmp_path: Path) -> None:
+@contextmanager
+def begun_anew(folder: Path, schema: str, limits: str) -> Iterator[tuple[Database, Database]]:
+    """Two processes on a folder. The second was behind when the first retained history by the limits, and so was a
+    stream of it."""
     with (
-        Database.open(str(tmp_path), shared=True) as first,
-        Database.open(str(tmp_path), shared=True) as second,
+        Database.open(str(folder), shared=True) as first,
+        Database.open(str(folder), shared=True) as second,
         hub_over(second) as hub,
     ):
-        first.transact(SCHEMA)
+        first.transact(schema)
         written(first, range(3))
         assert second._following is not None
         second.writer.look().result()
@@ -207,7 +238,7 @@ def test_a_process_that_is_far_behind_begins_anew_and_so_do_its_streams(tmp_path
         reader.until(second.snapshot().t)
         kept, rows = second.snapshot(), shown(second.snapshot())
         written(first, range(3, ROUNDS))
-        first.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
+        first.transact(limits)
         first.retain()
         first.transact('[[:db/add 1 :name "later"]]')
         second.writer.look().result()
@@ -218,10 +249,16 @@ def test_a_process_that_is_far_behind_begins_anew_and_so_do_its_streams(tmp_path
         assert again.rows == {(e, f"value 9 of {e}, which nothing else has") for e in range(1, ENTITIES + 1)}
         assert again.kinds()[0] == "RESET"
         again.close()
+        yield first, second
+        reader.close()
+
+
+def test_a_process_that_is_far_behind_begins_anew_and_so_do_its_streams(tmp_path: Path) -> None:
+    limits = "[{:db/ident :db/retention :db/retainTransactions 1}]"
+    with begun_anew(tmp_path, SCHEMA, limits) as (first, second):
         second.transact('[[:db/add 2 :name "by the second"]]')
         first.writer.look().result()
         assert state(second) == state(first)
-        reader.close()
 
 
 def test_streams_of_the_present_see_nothing_of_it(tmp_path: Path) -> None:

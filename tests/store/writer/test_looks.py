@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,11 +26,15 @@ def appends(folder: Path) -> list[int]:
     return list(sizes.values())
 
 
-def deaf(*databases: Database) -> None:
-    """Has nobody but the test ask for looks."""
-    for each in databases:
-        assert each._following is not None
-        each._following.close()
+@contextmanager
+def two_processes(folder: Path) -> Iterator[tuple[Database, Database]]:
+    """On one folder, with a transaction of the first. Only the test asks for looks."""
+    with Database.open(str(folder), shared=True) as database, Database.open(str(folder), shared=True) as other:
+        for each in (database, other):
+            assert each._following is not None
+            each._following.close()
+        database.transact(NAMED)
+        yield database, other
 
 
 def test_a_look_does_not_cut_a_group(tmp_path: Path) -> None:
@@ -47,13 +53,7 @@ def test_a_look_does_not_cut_a_group(tmp_path: Path) -> None:
 
 
 def test_a_look_reads_nothing_that_a_turn_has_read_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = str(tmp_path)
-    with (
-        Database.open(folder, shared=True) as database,
-        Database.open(folder, shared=True) as other,
-    ):
-        deaf(database, other)
-        database.transact(NAMED)
+    with two_processes(tmp_path) as (database, other):
         reads, missed = [], type(database.log).missed
 
         def counted(log: object) -> object:
@@ -79,13 +79,7 @@ def test_a_look_reads_nothing_that_a_turn_has_read_since(tmp_path: Path, monkeyp
 
 
 def test_a_look_reads_what_a_turn_that_failed_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = str(tmp_path)
-    with (
-        Database.open(folder, shared=True) as database,
-        Database.open(folder, shared=True) as other,
-    ):
-        deaf(database, other)
-        database.transact(NAMED)
+    with two_processes(tmp_path) as (database, other):
         with database.held(60):
             look, refused = database.looked(), database.submit(NAMED)
             real = type(database.log)._begin

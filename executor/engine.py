@@ -34,7 +34,7 @@ from adalog.executor.evaluation.compile import Compiler
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
-from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_columns, shape_result
+from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_columns, unordered_columns
 from adalog.executor.evaluation.looked_up import looked_up_columns
 from adalog.executor.join.batch import Column
 from adalog.executor.permissions.rewriting import rewritten
@@ -119,10 +119,8 @@ class QueryEngine:
         if question.request.unpulled:
             return self.rows(question, cancel)
         with self.memory.lent(cancel):
-            started, plain = (
-                time.perf_counter(),
-                self._plainly(question, cancel) if question.plain is not None else None,
-            )
+            started = time.perf_counter()
+            plain = self._plainly(question, cancel)
             if plain is None:
                 return self._answered(question, cancel)[0]
             self._pull_into(plain, question, None, started, cancel)
@@ -131,7 +129,7 @@ class QueryEngine:
     def rows(self, question: Question, cancel: Cancel) -> Result:
         """The answer without its pulls."""
         with self.memory.lent(cancel):
-            plain = self._plainly(question, cancel) if question.plain is not None else None
+            plain = self._plainly(question, cancel)
             return self._joined(question, cancel)[0] if plain is None else plain
 
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
@@ -410,7 +408,7 @@ class QueryEngine:
     def _plainly(self, question: Question, cancel: Cancel) -> Result | None:
         """The answer of a plain question whose like was run before; None where it is to be run as any other. Raises
         as `run`."""
-        known, slow = self._plain.of(question), self.means.slow
+        known, slow = None if question.plain is None else self._plain.of(question), self.means.slow
         if known is None or tracing.is_on():
             return None
         started, work = time.perf_counter(), known.work
@@ -508,49 +506,33 @@ class QueryEngine:
     def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> tuple[Result, _Ran]:
         """The result of what ran, and what ran at last: without lookups, where something about a group is refused
         that may not be in the answer."""
-        if ran.lookups is None:
-            return self._shaped_once(question, ran, cancel), ran
         try:
             return self._shaped_once(question, ran, cancel), ran
         except AdalogError as error:
-            if error.code not in REFUSALS:
+            if ran.lookups is None or error.code not in REFUSALS:
                 raise
         whole = question.with_options(replace(question.request.options, look_up=False))
         again = self._ran(whole, cancel)
         return self._shaped_once(question, again, cancel), again
 
     def _shaped_once(self, question: Question, ran: _Ran, cancel: Cancel) -> Result:
-        request = question.request
-        rows, values, t, place = ran.ran.rows, ran.values, question.snapshot.t, str(ran.place)
-        ordered = request.ordered or question.is_guarded
-        if ran.lookups is None:
-            result = shape_result(
-                ran.plan,
-                rows,
-                values,
-                cancel,
-                t=t,
-                engine=place,
-                started=ran.started,
-                ordered=ordered,
-                late=ran.late,
-                databases=question.databases,
-            )
-        else:
+        request, plan = question.request, ran.plan
+        run = QueryRun(ran.values, cancel, self.means.strict, self.means.threads)
+        codes = unordered_columns(plan, ran.ran.rows, run, late=ran.late)
+        if ran.lookups is not None:
             plan = self._plan(question, cancel)
-            run = QueryRun(values, cancel, self.means.strict, self.means.threads)
-            codes = looked_up_columns(plan, ran.lookups, rows, ran.late, question.databases, run)
-            result = shape_columns(
-                plan,
-                codes,
-                values,
-                cancel,
-                t=t,
-                engine=place,
-                started=ran.started,
-                ordered=ordered,
-                databases=question.databases,
-            )
+            codes = looked_up_columns(plan, ran.lookups, codes, question.databases, run)
+        result = shape_columns(
+            plan,
+            codes,
+            ran.values,
+            cancel,
+            t=question.snapshot.t,
+            engine=str(ran.place),
+            started=ran.started,
+            ordered=request.ordered or question.is_guarded,
+            databases=question.databases,
+        )
         result.question, result.dropped = question, ran.ran.dropped
         # Tasks leave rows out of which no aggregate needs each, unless rows repeat.
         if ran.plan.sharing is None and (ran.place is Place.LOCAL or ran.plan.distinct):

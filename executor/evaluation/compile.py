@@ -32,7 +32,14 @@ from adalog.store.snapshot.snapshot import Snapshot
 _PATTERN_BYTES = 16 << 10
 
 
-_Kept = Plan | FeedsPlan | tuple[PulledQuery, ...] | tuple[GroupLookups | None]
+@dataclass(frozen=True, slots=True)
+class _Lookups:
+    """How a question is answered by groups; None: not at all."""
+
+    made: GroupLookups | None
+
+
+_Kept = Plan | FeedsPlan | tuple[PulledQuery, ...] | _Lookups
 
 
 @dataclass
@@ -66,13 +73,13 @@ class Compiler:
             return None
         sizes = sizes_of(question.query, question.args)
         key = ("lookups", *_key(question, sizes))
-        kept = self.plans.get(key)
-        if isinstance(kept, tuple) and (kept[0] is None or isinstance(kept[0], GroupLookups)):
-            return kept[0]
+        known = self.plans.get(key)
+        if isinstance(known, _Lookups):
+            return known.made
         statistics = Statistics(question.databases, sizes, check=cancel.check)
         with tracing.span("adalog.plan"), watching(cancel.check):
             made = group_lookups(plan, statistics, question.relations, question.request.options)
-        self.plans.put(key, (made,), _weight(question))
+        self.plans.put(key, _Lookups(made), _weight(question))
         return made
 
     def compile_part(
@@ -105,7 +112,7 @@ class Compiler:
         key = ("pulled", pattern, source, options, _sized(sizes), _states(databases))
         known = self.plans.get(key)
         if isinstance(known, tuple):
-            return known  # type: ignore[return-value]
+            return known
         statistics = Statistics(databases, sizes, check=cancel.check)
         with watching(cancel.check):
             plan = context_of(statistics, frozenset(sizes), options).plan_inner

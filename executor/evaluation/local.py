@@ -222,11 +222,16 @@ def shape_result(
 ) -> Result:
     """Aggregates, order, offset and limit over the distinct tuples. `late`: the calls that the plan is without.
     `databases`: those of the query, whose schemas say of which types columns without rows are."""
-    calls = bound_calls(late, QueryRun(values, cancel)) if late else None
-    codes = answer_columns(plan.query, rows, values, cancel, late=calls)
+    codes = unordered_columns(plan, rows, QueryRun(values, cancel), late=late)
     return shape_columns(
         plan, codes, values, cancel, t=t, engine=engine, started=started, ordered=ordered, databases=databases
     )
+
+
+def unordered_columns(plan: Plan, rows: Batch, run: QueryRun, *, late: LateCalls | None = None) -> list[Column]:
+    """The columns of the answer, as of `answer_columns`. `late`: as of `shape_result`."""
+    calls = bound_calls(late, run) if late else None
+    return answer_columns(plan.query, rows, run.values, run.cancel, late=calls)
 
 
 def shape_columns(
@@ -241,7 +246,7 @@ def shape_columns(
     ordered: bool,
     databases: Mapping[str, Snapshot] | None = None,
 ) -> Result:
-    """The same of the columns of the answer, as of `answer_columns`."""
+    """Order, offset and limit of the columns of an answer. `databases`: as of `shape_result`."""
     query = plan.query
     elements = query.find.elements
     start, stop = query.window

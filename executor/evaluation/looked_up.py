@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from adalog.datalog.ast import FindVar
-from adalog.executor.answer.columns import answer_columns
 from adalog.executor.bounds.budget import Held
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.fixpoint import derived
-from adalog.executor.evaluation.late_calls import LateCalls, bound_calls
 from adalog.executor.evaluation.nested import Gathered
 from adalog.executor.join.batch import ORIGIN, Batch, Column
 from adalog.executor.join.driver import Driver
@@ -22,18 +20,10 @@ from adalog.store.snapshot.snapshot import Snapshot
 
 
 def looked_up_columns(
-    plan: Plan,
-    lookups: GroupLookups,
-    rows: Batch,
-    late: LateCalls,
-    databases: Mapping[str, Snapshot],
-    run: QueryRun,
+    plan: Plan, lookups: GroupLookups, codes: Sequence[Column], databases: Mapping[str, Snapshot], run: QueryRun
 ) -> list[Column]:
-    """The columns of what a plan's query finds. rows: of the join of `lookups.groups`, which is without the `late`
-    calls."""
-    calls = bound_calls(late, run) if late else None
+    """The columns of what a plan's query finds, in no order. codes: of what the query of `lookups.groups` finds."""
     grouped = lookups.groups.query
-    codes = answer_columns(grouped, rows, run.values, run.cancel, late=calls)
     columns = {each.label: column for each, column in zip(grouped.find.elements, codes, strict=False)}
     with Held(run.cancel.budget) as held:
         groups = Batch(len(codes[0]), {name: columns[name] for name in lookups.found.given})

@@ -233,7 +233,7 @@ class Pool:
             rows = CodedRows(run.shape, columns)
             shown = show(rows)
             if cache is not None and key is not None and shown is not None:
-                cache.keep(key, run.result(snapshot, columns), snapshot.codes)
+                cache.keep(key, run.result(snapshot, columns), snapshot)
             return shown
 
         slow = self.engine.means.slow

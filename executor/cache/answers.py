@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -36,7 +36,6 @@ from adalog.executor.pull.find import window
 from adalog.executor.question.question import Question
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
-from adalog.store.values.codes import Codes
 
 if TYPE_CHECKING:
     from adalog.executor.cache.redis_layer import RedisLayer
@@ -92,6 +91,11 @@ class _Lookup:
     question: Question
     compute: Callable[[Cancel], CachedValue]
     read: Callable[[CacheEntry], CachedValue | None]
+
+    @property
+    def databases(self) -> Iterable[Snapshot]:
+        """What it is computed from."""
+        return self.question.databases.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +158,11 @@ class ResultCache:
         key = None if self.redis is not None else self.keys.again(text, args, source, snapshot, most)
         return None if key is None or key.name in self.memory else key
 
-    def keep(self, key: CacheKey, result: Result, codes: Codes) -> None:
-        """Keeps and counts an answer that was computed at once."""
-        value = kept_rows(result, codes)
+    def keep(self, key: CacheKey, result: Result, snapshot: Snapshot) -> None:
+        """Keeps and counts an answer that was computed at once, of a snapshot."""
+        value = kept_rows(result, snapshot.codes)
         self.tally.add("process", "miss")
-        if not self.memory.put(key.name, value, value.nbytes):
+        if not self._keep(key, value, (snapshot,)):
             self.tally.add("process", "too large")
         self.tally.add("query", "miss")
 
@@ -212,7 +216,7 @@ class ResultCache:
             entry = None if name is None else await driver.entry(self.redis, name)
             value = None if entry is None else lookup.read(entry)
             if value is not None:
-                self._keep(lookup, value)
+                self._keep(lookup.key, value, lookup.databases)
         return value
 
     def computed(self, lookup: _Lookup, cancel: Cancel) -> _Outcome:
@@ -224,9 +228,9 @@ class ResultCache:
         value = lookup.compute(cancel)
         seconds = time.perf_counter() - started
         outcome = _Outcome(value, computed=True, waited=cancel.waited, lane=cancel.lane)
-        if not lookup.question.is_certain or not self._is_current(lookup):
+        if not lookup.question.is_certain or not self._is_current(lookup.databases):
             return outcome
-        if not self._keep(lookup, value):
+        if not self._keep(lookup.key, value, lookup.databases):
             self.tally.add("process", "too large")
         if self.redis is not None and self.redis.usable:
             if value.nbytes > self.redis.settings.entry_bytes * _UNFOLDED:
@@ -234,19 +238,19 @@ class ResultCache:
             else:
                 name = self.known_name(lookup.key)
                 if name is not None:
-                    self.redis.put(name, value.entry, seconds, lambda: self._is_current(lookup))
+                    self.redis.put(name, value.entry, seconds, lambda: self._is_current(lookup.databases))
         return outcome
 
-    def _is_current(self, lookup: _Lookup) -> bool:
-        """Whether nothing was excised since its snapshot was taken."""
-        return is_committed(lookup.question, self._database.snapshot())
+    def _is_current(self, databases: Iterable[Snapshot]) -> bool:
+        """Whether nothing was excised since these were taken."""
+        return is_committed(databases, self._database.snapshot())
 
-    def _keep(self, lookup: _Lookup, value: CachedValue) -> bool:
-        """Keeps a value in this process; returns False if it is too large."""
-        is_kept = self.memory.put(lookup.key.name, value, value.nbytes)
-        if not self._is_current(lookup):
+    def _keep(self, key: CacheKey, value: CachedValue, databases: Iterable[Snapshot]) -> bool:
+        """Keeps a value of some databases in this process; returns False if it is too large."""
+        is_kept = self.memory.put(key.name, value, value.nbytes)
+        if not self._is_current(databases):
             # All was forgotten before, or is now.
-            self.memory.remove(lookup.key.name)
+            self.memory.remove(key.name)
         return is_kept
 
     def _rows(self, keyed: KeyedQuestion) -> _Lookup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from weakref import ref
@@ -93,7 +93,7 @@ class CacheKeys:
         request, now = question.request, self.database.snapshot()
         if not request.cached or request.options != _PLAIN:
             return None
-        if not is_committed(question, now):
+        if not is_committed(question.databases.values(), now):
             return None
         shape = self._shape(question.text, question.rules, question.query)
         if shape.reads.chance or chance_in_patterns(question):
@@ -189,9 +189,9 @@ def chance_in_patterns(question: Question) -> bool:
     return any(reads_of_pull(pattern, "$").chance for _, pattern, _ in given_patterns(question))
 
 
-def is_committed(question: Question, now: Snapshot) -> bool:
+def is_committed(databases: Iterable[Snapshot], now: Snapshot) -> bool:
     """Whether the databases of a question are states of this one, from which nothing was excised since."""
-    return all(_committed(each, now) for each in question.databases.values())
+    return all(_committed(each, now) for each in databases)
 
 
 def _committed(snapshot: Snapshot, now: Snapshot) -> bool:

@@ -229,6 +229,24 @@ def test_what_is_run_at_once_is_counted_and_kept() -> None:
         assert both(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == answer
 
 
+def test_what_was_run_at_once_before_an_excision_is_not_kept_after_it() -> None:
+    with gateway(None, DECLARED, DATA, cache=CacheSettings()) as opened:
+        warm(opened)
+        cache = opened.pool.cache
+        cache.memory.clear()
+        original = SettledRun.result
+
+        def result(*given: Any) -> Any:
+            found = original(*given)
+            opened.database.transact("[{:db/excise :x/tags}]")
+            return found
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(SettledRun, "result", result)
+            assert at_once(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == 1
+        assert len(cache.memory) == 0
+
+
 def test_what_is_run_at_once_may_be_slow(caplog: pytest.LogCaptureFixture) -> None:
     with gateway(None, DECLARED, DATA) as opened:
         warm(opened)

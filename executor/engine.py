@@ -7,56 +7,46 @@ process lends it. It knows neither of turns nor of answers that were given befor
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from adalog.datalog import ast, tracing
-from adalog.datalog.ast import Binding, FindAggregate, FindPull, Var
+from adalog.datalog.ast import FindAggregate, FindPull
 from adalog.datalog.errors import AdalogError, Code, limit_exceeded, unavailable
-from adalog.datalog.parsing.pull_text import read_pull
-from adalog.datalog.pull import PullPattern
-from adalog.datalog.values import EdnMap
 from adalog.datalog.watched import watching
 from adalog.executor.answer.duplicates import dropped
 from adalog.executor.answer.parquet import Output, ParquetPart, mixed, settled, widened, write_part
 from adalog.executor.answer.result import PulledColumn, Result
 from adalog.executor.bounds.budget import Memory
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
+from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.derivations.derivation import Reason
 from adalog.executor.derivations.why import why
-from adalog.executor.evaluation.bind import Sources, nested_call
 from adalog.executor.evaluation.caution import REFUSALS, cautiously
 from adalog.executor.evaluation.compile import Compiler
-from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.kept_joins import KeptJoins
 from adalog.executor.evaluation.late_calls import LateCalls, without_late_calls
 from adalog.executor.evaluation.local import JoinOutcome, TaskCounts, run_join, shape_columns, unordered_columns
 from adalog.executor.evaluation.looked_up import looked_up_columns
-from adalog.executor.join.batch import Column
+from adalog.executor.evaluation.measured import add_measured
+from adalog.executor.evaluation.pulls import EntityPulls, QuestionPulls
 from adalog.executor.permissions.rewriting import rewritten
 from adalog.executor.plain_run import PlainRuns
 from adalog.executor.prediction import EstimatedWork, Prediction
-from adalog.executor.pull.find import FindPulls, pattern_of
-from adalog.executor.pull.puller import Puller
-from adalog.executor.pull.queries import EntityQuery, PullQueries, by_pattern
-from adalog.executor.pull.written import EntityWriter, PreparedPattern, ValueTexts
 from adalog.executor.question.arguments import GivenArgument
-from adalog.executor.question.inputs import bind_inputs, code_given, limited, sizes_of
+from adalog.executor.question.inputs import bind_inputs, limited
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.explain.explanation import explain_plan
 from adalog.planner.group_lookups import GroupLookups
-from adalog.planner.model.logical import PulledQuery, Subquery
 from adalog.planner.model.plan import Engine as Place
 from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.duplicates import QUERY
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import check_query
-from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
@@ -64,8 +54,6 @@ if TYPE_CHECKING:
     from adalog.executor.spark.remote import SparkBackend
 
 
-# With a pattern, the key of what a snapshot keeps.
-_PULLED: Final = "pulled"
 # For the plan of a query that took long; it was planned before, and plans are remembered.
 _EXPLAIN_MS = 1000
 
@@ -95,9 +83,6 @@ class _Ran:
     lookups: GroupLookups | None = None
 
 
-Pulled = TypeVar("Pulled")
-
-
 class QueryEngine:
     """Thread-safe."""
 
@@ -107,9 +92,8 @@ class QueryEngine:
         self.memory = memory
         self.compiler = Compiler(LruCache(plan_bytes * 5 // 8))
         self.joins = KeptJoins(plan_bytes // 4)
-        # By their texts, each with whether there are queries in it.
-        self._patterns: LruCache[str, tuple[PullPattern, bool]] = LruCache(plan_bytes // 16)
-        self._prepared: LruCache[str, PreparedPattern] = LruCache(plan_bytes // 32)
+        self.entity_pulls = EntityPulls(self.compiler, memory, plan_bytes * 3 // 32, strict=means.strict)
+        self._pulls = QuestionPulls(self.compiler, strict=means.strict)
         self._plain = PlainRuns(plan_bytes // 32)
         self.prediction = Prediction(means.threads)
 
@@ -135,69 +119,12 @@ class QueryEngine:
     def pulled(self, question: Question, result: Result, place: int, cancel: Cancel) -> PulledColumn:
         """What one pull of a question shows of the entities in its rows."""
         with self.memory.lent(cancel):
-            return self._pulling(question, None, lambda pulls: pulls.column(result, place, cancel), cancel)
+            return self._pulls.made(question, None, lambda pulls: pulls.column(result, place, cancel), cancel)
 
     def pulls(self, question: Question, result: Result, cancel: Cancel) -> dict[int, PulledColumn]:
         """What all pulls of a question show of the entities in some rows, by the numbers of their columns."""
         with self.memory.lent(cancel):
-            return self._pulling(question, None, lambda pulls: pulls.columns(result, cancel), cancel)
-
-    def pull(
-        self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, cancel: Cancel
-    ) -> tuple[list[EdnMap | None], int, PullPattern]:
-        """(a map for each entity, or None if it has nothing of the pattern; the values; the pattern)."""
-        with self.memory.lent(cancel):
-            parsed, has_queries = self._pattern(pattern)
-            databases = {"$": snapshot}
-
-            def pulled(options: Options) -> tuple[list[EdnMap | None], int]:
-                if not has_queries:
-                    return Puller(snapshot, cancel, strict=self.means.strict).pull_named(parsed, entities)
-                queries = self.compiler.compile_queries(parsed, "$", databases, {}, options, cancel)
-                call = self._calling((databases, {}), Scratch(snapshot.codes, take=cancel.budget.take), cancel)
-                answers = PullQueries(by_pattern(queries), _no_argument, call).of("$")
-                puller = Puller(snapshot, cancel, strict=self.means.strict, queries=answers)
-                return puller.pull_named(parsed, entities)
-
-            return *cautiously(Options(), pulled, cancel), parsed
-
-    def pull_written(
-        self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, texts: ValueTexts, cancel: Cancel
-    ) -> list[bytes] | None:
-        """What `pull` finds of a few entities, written; there is nothing suspicious about it. None where `pull` is
-        to find it. `texts`: of the snapshot's codes."""
-        if type(snapshot) is not Snapshot or not snapshot.is_plain:
-            return None
-        prepared = self._prepared.get(pattern)
-        if prepared is None or prepared.schema is not snapshot.schema:
-            parsed, _ = self._pattern(pattern)
-            try:
-                prepared = PreparedPattern.of(parsed, snapshot, texts, strict=self.means.strict)
-            except AdalogError:
-                # An entity that is none is refused before that.
-                return None
-            self._prepared.put(pattern, prepared, weight_of_text(pattern))
-        if prepared.node is None:
-            return None
-        with self.memory.lent(cancel):
-            written = EntityWriter(snapshot, texts, cancel).write(prepared.node, entities)
-        if written is not None:
-            snapshot.attach((_PULLED, pattern), value=True)
-        return written
-
-    @staticmethod
-    def has_pulled(pattern: str, snapshot: Snapshot) -> bool:
-        """Whether what the pattern reads of the snapshot was made."""
-        return (_PULLED, pattern) in snapshot.attached
-
-    def _pattern(self, text: str) -> tuple[PullPattern, bool]:
-        """(the pattern of a text, whether there are queries in it)"""
-        known = self._patterns.get(text)
-        if known is None:
-            parsed = read_pull(text)
-            known = parsed, any(True for _ in parsed.all_queries())
-            self._patterns.put(text, known, weight_of_text(text))
-        return known
+            return self._pulls.made(question, None, lambda pulls: pulls.columns(result, cancel), cancel)
 
     def explain(self, question: Question, cancel: Cancel, *, analyze: bool) -> dict[str, Any]:
         """The plan of a question; with `analyze` what running it did, level by level."""
@@ -210,15 +137,8 @@ class QueryEngine:
             return explain_plan(plan, str(place), reason, late, without_late_calls, lookups)
         with self.memory.lent(cancel):
             result, run = self._answered(question, cancel)
-        ran = run.ran
         shown = explain_plan(run.plan, result.engine, run.reason, run.late, without_late_calls, run.lookups)
-        for stratum, did in zip(shown["rules"], ran.strata, strict=False):
-            stratum["actual"] = {"rows": did.rows, "rounds": did.rounds, "how": did.how, "ms": _ms(did.seconds)}
-        for level, count in zip(shown["levels"], ran.levels, strict=True):
-            looked = {"prefixes": count.prefixes, "candidates": count.candidates}
-            level["actual"] = {**looked, "rows": count.rows, "ms": _ms(count.seconds)}
-        if ran.tasks:
-            shown["tasks"] = _tasks(ran.tasks)
+        add_measured(shown, run.ran)
         if result.dropped:
             shown["dropped"] = {name: each._asdict() for name, each in result.dropped.items()}
         shown["rows"] = len(result)
@@ -304,66 +224,14 @@ class QueryEngine:
     def _pull_into(
         self, result: Result, question: Question, plan: Plan | None, started: float, cancel: Cancel
     ) -> None:
-        """Makes the pulls of a result, which began at `started`. `plan`: as of `_pulling`."""
+        """Makes the pulls of a result, which began at `started`. `plan`: as of `QuestionPulls.made`."""
         for element in question.query.find.elements:
             if isinstance(element, FindPull):
-                result.pulled = self._pulling(question, plan, lambda pulls: pulls.columns(result, cancel), cancel)
+                result.pulled = self._pulls.made(
+                    question, plan, lambda pulls: pulls.columns(result, cancel), cancel
+                )
                 result.elapsed_ms = (time.perf_counter() - started) * 1000
                 return
-
-    def _pulling(
-        self, question: Question, plan: Plan | None, work: Callable[[FindPulls], Pulled], cancel: Cancel
-    ) -> Pulled:
-        """What some work makes of a question's pulls. `plan`: with which it was answered, if that is at hand."""
-
-        def pulled(options: Options) -> Pulled:
-            asked = question.with_options(options)
-            planned = plan if plan is not None and asked is question else self._plan(asked, cancel)
-            return work(self._pulls(asked, planned, cancel))
-
-        return cautiously(question.request.options, pulled, cancel)
-
-    def _pulls(self, question: Question, plan: Plan, cancel: Cancel) -> FindPulls:
-        query, args, databases = question.query, question.args, question.databases
-        queries = list(plan.pulled)
-        for element in query.find.elements:
-            if isinstance(element, FindPull) and isinstance(element.pattern, Var):
-                pattern = pattern_of(element, query, args)
-                lists = {name: size for name, size in sizes_of(query, args).items() if name in question.relations}
-                options, source = question.request.options, element.source.name
-                queries += self.compiler.compile_queries(pattern, source, databases, lists, options, cancel)
-        return FindPulls(
-            query,
-            args,
-            databases,
-            question.request.shown,
-            self.means.strict,
-            self._pull_queries(question, plan, queries, cancel),
-        )
-
-    def _pull_queries(
-        self, question: Question, plan: Plan, queries: Sequence[PulledQuery], cancel: Cancel
-    ) -> PullQueries | None:
-        if not queries:
-            return None
-        values = Scratch(question.snapshot.codes, take=cancel.budget.take)
-        read = {outer for each in queries for outer in each.subquery.reads}
-        relations: dict[str, list[Column]] = {}
-        if not read.isdisjoint(question.relations):
-            relations = bind_inputs(plan, question.args, question.snapshot, values, cancel.check).relations
-        call = self._calling((question.databases, relations), values, cancel)
-
-        def given(binding: Binding) -> int:
-            return code_given(question.query, question.args, binding, values)
-
-        return PullQueries(by_pattern(queries), given, call)
-
-    def _calling(
-        self, sources: Sources, values: Scratch, cancel: Cancel
-    ) -> Callable[[Subquery, tuple[int, ...]], EntityQuery]:
-        """What calls queries in pull patterns."""
-        run = QueryRun(values, cancel, self.means.strict)
-        return lambda query, codes: nested_call(query, ("entity", *codes), sources, run, None, derived)
 
     def write(self, question: Question, folder: str, cancel: Cancel) -> list[ParquetPart]:
         """Writes the answer's rows into the folder as Parquet, without their pulls: files with rows, in order. On
@@ -546,10 +414,6 @@ class QueryEngine:
         return result
 
 
-def _no_argument(binding: Binding) -> NoReturn:
-    raise AssertionError(f"the parser refuses {binding} where no query is around a pattern")
-
-
 def _work(request: QueryRequest, plan: Plan) -> EstimatedWork:
     rows, stop = plan.rows, plan.query.window[1]
     if all(isinstance(element, FindAggregate) for element in plan.query.find.columns):
@@ -564,22 +428,3 @@ def _computing(tasks: Sequence[TaskCounts], cores: int) -> float | None:
     if not tasks:
         return None
     return max(max(task.seconds for task in tasks), sum(task.seconds for task in tasks) / cores)
-
-
-def _ms(seconds: float) -> float:
-    return round(seconds * 1000, 3)
-
-
-def _tasks(tasks: Sequence[TaskCounts]) -> dict[str, Any]:
-    """How even the tasks of a job were: skew is the longest as a multiple of the mean."""
-    seconds = sorted((task.seconds for task in tasks), reverse=True)
-    mean = sum(seconds) / len(seconds)
-    works = [task.work for task in tasks]
-    return {
-        "number": len(tasks),
-        "workers": len({task.worker for task in tasks}),
-        "ms": {"least": _ms(seconds[-1]), "median": _ms(seconds[len(seconds) // 2]), "most": _ms(seconds[0])},
-        "skew": round(seconds[0] / mean, 2) if mean else 1.0,
-        "estimatedSkew": round(max(works) * len(works) / sum(works), 2) if sum(works) else 1.0,
-        "rows": sum(task.rows for task in tasks),
-    }

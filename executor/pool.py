@@ -354,13 +354,13 @@ class Pool:
         Raises what is wrong with the pattern's text or the entities, LIMIT_EXCEEDED, TIMEOUT and CANCELLED."""
         snapshot = request.snapshot or self.database.snapshot()
         cancel = cancel or Cancel.after(request.timeout_ms)
-        maps, values, _ = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
+        maps, values, _ = self.engine.entity_pulls.maps(request.pattern, request.entities, snapshot, cancel)
         return maps, values
 
     def pulled(self, request: PullRequest, cancel: Cancel) -> Pulled:
         """`pull`, and what is suspicious about it."""
         snapshot = request.snapshot or self.database.snapshot()
-        maps, values, pattern = self.engine.pull(request.pattern, request.entities, snapshot, cancel)
+        maps, values, pattern = self.engine.entity_pulls.maps(request.pattern, request.entities, snapshot, cancel)
         nothing = (
             (request.place(number), entity)
             for number, (entity, found) in enumerate(zip(request.entities, maps, strict=True))
@@ -374,7 +374,7 @@ class Pool:
     def _pulled_or_written(
         self, request: PullRequest, snapshot: Snapshot, texts: ValueTexts, cancel: Cancel
     ) -> Pulled | list[bytes]:
-        written = self.engine.pull_written(request.pattern, request.entities, snapshot, texts, cancel)
+        written = self.engine.entity_pulls.written(request.pattern, request.entities, snapshot, texts, cancel)
         return self.pulled(request, cancel) if written is None else written
 
     def pull_at_once(
@@ -382,9 +382,9 @@ class Pool:
     ) -> list[bytes] | None:
         """What a pattern shows of a few entities that was pulled on the same snapshot before, where it takes no
         longer than a hand-over; None where `apull` is to pull them, as if nothing had been."""
-        if len(entities) > _FEW_ENTITIES or not self.engine.has_pulled(pattern, snapshot):
+        if len(entities) > _FEW_ENTITIES or not self.engine.entity_pulls.were_written(pattern, snapshot):
             return None
-        work = partial(self.engine.pull_written, pattern, entities, snapshot, texts, Cancel(text=pattern))
+        work = partial(self.engine.entity_pulls.written, pattern, entities, snapshot, texts, Cancel(text=pattern))
         return self.turns.at_once(work, pattern)
 
     async def apull(self, request: PullRequest, texts: ValueTexts | None = None) -> Pulled | list[bytes]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adalog.executor.engine import QueryEngine
+from adalog.executor.evaluation.pulls import EntityPulls
 from adalog.executor.pool import Pool
 from adalog.executor.turns.brief_work import BriefWork
 from adalog.executor.turns.scheduler import Scheduler
@@ -104,7 +104,7 @@ def both(opened: Gateway, document: str, **variables: object) -> tuple[bytes, by
     # Where it is read: at once, if the like of it was pulled on the same snapshot.
     assert all(opened.post_directly(document, **variables) == first for _ in range(2))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(QueryEngine, "pull_written", lambda *given: None)
+        patched.setattr(EntityPulls, "written", lambda *given: None)
         return first, opened.post(document, **variables).content
 
 
@@ -131,9 +131,9 @@ PATTERN = "[:db/id :x/name :x/tags :x/large {:x/many [:x/name {:x/one [:x/name]}
 
 def test_a_pattern_of_attributes_is_written_from_codes(open_gateway: Gateway) -> None:
     written = []
-    original = QueryEngine.pull_written
+    original = EntityPulls.written
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(QueryEngine, "pull_written", lambda *given: written.append(original(*given)) or written[-1])
+        patched.setattr(EntityPulls, "written", lambda *given: written.append(original(*given)) or written[-1])
         answer = open_gateway.data(ONE, p=PATTERN, e='[:x/name "a"]')["pull"]
     assert [json.loads(each) for each in written[0]] == [answer], "it was written"
     assert answer[":x/tags"] == ["", "Z", "a", "b", "later"]

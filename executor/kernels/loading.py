@@ -45,11 +45,20 @@ def ensure_kernels() -> None:
 def load_kernels() -> None:
     """Calls every kernel once, with the types it is called with."""
     PythonIfFew.calls_left = 0
-    few = np.arange(4, dtype=np.int64)
-    ends = few + 1
-    none = np.empty(0, np.int64)
-    src = np.zeros(4, np.uint8)
-    dense = np.empty(0, np.int32)
+    few, dense = np.arange(4, dtype=np.int64), np.empty(0, np.int32)
+    pairs = np.stack((few, few))
+    _load_ranges(few, dense)
+    _load_groups(few, pairs)
+    _load_rows(few, dense, pairs)
+    _load_texts()
+    _load_kept(few, dense)
+    SMALL_JOIN.load()
+    note_all_kept()
+
+
+def _load_ranges(few: Ints, dense: Index) -> None:
+    """The kernels over sorted ranges."""
+    ends, none, src = few + 1, np.empty(0, np.int64), np.zeros(4, np.uint8)
     range_kernels.lookup(few, dense, np.arange(5), none, np.zeros(1, np.int64), few)
     range_kernels.contains_key(few, dense, few)
     range_kernels.holds_pairs(few, dense, np.arange(5), few, few, few)
@@ -61,18 +70,6 @@ def load_kernels() -> None:
     range_kernels.contains(few, none, src, few, ends, few)
     range_kernels.expand(few, none, src, few, ends, 4)
     range_kernels.scatter(few, few, ends, few, np.zeros(4, np.int64), 0)
-    pairs = np.stack((few, few))
-    group_kernels.is_sorted(pairs)
-    group_kernels.group_rows(pairs)
-    group_kernels.sum_by_group(few, few, 4)
-    group_kernels.best_by_group(few, few, 4, 1)
-    exact_sums(few.astype(np.float64), few, ends, 4, True)
-    first_rows(pairs)
-    rows_differ([np.arange(1 << 12)])
-    # What is large is gone through in pieces: rows that are in order, that are not, and numbers far apart.
-    for rows in (pairs, pairs[:, ::-1].copy(), np.stack((few[::-1] << 57, few)), np.stack((few[::-1] << 40, few))):
-        group_kernels.group_rows(rows, _unwatched, 2)
-        first_rows(rows, _unwatched, 2)
     for k in (2, 3, 4, 5):
         range_kernels.intersect(
             (few, none) * k,
@@ -85,6 +82,26 @@ def load_kernels() -> None:
             np.empty(5, np.int64),
             np.empty(5, np.int64),
         )
+
+
+def _load_groups(few: Ints, pairs: Ints) -> None:
+    """The kernels that group rows, and what is made of groups."""
+    group_kernels.is_sorted(pairs)
+    group_kernels.group_rows(pairs)
+    group_kernels.sum_by_group(few, few, 4)
+    group_kernels.best_by_group(few, few, 4, 1)
+    exact_sums(few.astype(np.float64), few, few + 1, 4, True)
+    first_rows(pairs)
+    rows_differ([np.arange(1 << 12)])
+    # What is large is gone through in pieces: rows that are in order, that are not, and numbers far apart.
+    for rows in (pairs, pairs[:, ::-1].copy(), np.stack((few[::-1] << 57, few)), np.stack((few[::-1] << 40, few))):
+        group_kernels.group_rows(rows, _unwatched, 2)
+        first_rows(rows, _unwatched, 2)
+
+
+def _load_rows(few: Ints, dense: Index, pairs: Ints) -> None:
+    """The kernels over tables of facts."""
+    none = np.empty(0, np.int64)
     table, store = np.zeros(16, np.int64), np.zeros((3, 16), np.int64)
     row_kernels.insert(table, store[:2].copy(), 0, pairs, SEED)
     row_kernels.rehash(table, store, 2, 0, 0, SEED)
@@ -111,10 +128,6 @@ def load_kernels() -> None:
     bits, sizes = np.zeros(1, np.uint64), np.full(2, 4, np.int64)
     dense_rows.mark(bits, np.zeros(2, np.int64), sizes, pairs, 0)
     dense_rows.insert(bits, np.zeros(2, np.int64), sizes, store[:2].copy(), 0, pairs)
-    _load_texts()
-    _load_kept(few, dense)
-    SMALL_JOIN.load()
-    note_all_kept()
 
 
 def _load_kept(few: Ints, dense: Index) -> None:

@@ -319,7 +319,7 @@ def _candidates(memory: Ints, slot: Any, state: Ints, best: Any, scratch: Ints, 
 
 @kernel
 def _passes(memory: Ints, program: Ints, at: Any, checks: Any, frames: Ints, side: Any, row: Any) -> Any:
-    """Whether all checks of a record within a `not` accept a row. Those of a group follow each other."""
+    """Whether some checks, none of which is a join, accept a row. Those of a group follow each other."""
     i = 0
     while i < checks:
         group = program[at + 5]
@@ -485,6 +485,16 @@ def _merged(program: Ints, at: Any, kept: Any, frames: Ints, side: Any, rows: An
 
 
 @kernel
+def _write_row(program: Ints, at: Any, kept: Any, frames: Ints, side: Any, row: Any, m: Any, weight: Any) -> None:
+    """Writes the kept slots of a row, with a weight, to row `m` of the other side. at: of the first of them."""
+    out = 1 - side
+    for j in range(kept):
+        own = program[at + j]
+        frames[out, own, m] = frames[side, own, row]
+    frames[out, frames.shape[1] - 1, m] = weight
+
+
+@kernel
 def extend(
     memory: Ints,
     program: Ints,
@@ -561,10 +571,7 @@ def extend(
                     if m == frames.shape[2]:
                         known = False
                         break
-                    for j in range(kept):
-                        own = program[at + HEAD + j]
-                        frames[out, own, m] = frames[side, own, row]
-                    frames[out, weights, m] = frames[side, weights, row]
+                    _write_row(program, at + HEAD, kept, frames, side, row, m, frames[side, weights, row])
                     m += 1
                 if not known:
                     break
@@ -580,10 +587,7 @@ def extend(
                     weight *= total
                 else:
                     skipped += total - 1
-                for j in range(kept):
-                    own = program[at + HEAD + j]
-                    frames[out, own, m] = frames[side, own, row]
-                frames[out, weights, m] = weight
+                _write_row(program, at + HEAD, kept, frames, side, row, m, weight)
                 m += 1
         if not known or state[_WORK] < 0:
             break

@@ -13,6 +13,7 @@ from typing import Final
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.level import Level, LevelCounts
+from adalog.executor.join.small.parts import Place
 from adalog.executor.join.small.program import Program, program_of
 from adalog.executor.join.small.settled import BUFFERS, SettledJoin
 from adalog.executor.kernels.loading import SMALL_JOIN
@@ -54,13 +55,11 @@ class SmallJoin:
             SMALL_JOIN.ask()
             return None
         began = 0.0 if counts is None else time.perf_counter()
-        numbers, held = program.numbers, []
-        for word, placed in program.places:
-            found = placed()
-            if found is None:
-                return None
-            numbers[word] = found.place
-            held.append(found)
+        numbers = program.numbers
+        # Keeps the places until the kernel has returned.
+        held = _placed(program, numbers)
+        if held is None:
+            return None
         own = BUFFERS
         frames, report = own.frames, own.report
         for slot, column in enumerate(batch.columns.values()):
@@ -88,14 +87,9 @@ class SmallJoin:
         program = self._programs.get((-1, False, tuple(names)))
         if program is None or program.records - program.checks_first < len(self._levels):
             return None
-        numbers, held = program.numbers.copy(), []
-        for word, placed in program.places:
-            found = placed()
-            if found is None:
-                return None
-            numbers[word] = found.place
-            held.append(found)
-        return SettledJoin(numbers, program.records, held, dict(program.names[-1]))
+        numbers = program.numbers.copy()
+        held = _placed(program, numbers)
+        return None if held is None else SettledJoin(numbers, program.records, held, dict(program.names[-1]))
 
     def _is_again(self, shape: _Shape) -> bool:
         """Whether such a batch came before: a program costs more than a join in columns saves once."""
@@ -108,6 +102,18 @@ class SmallJoin:
         depth, weighted, names = shape
         levels = self._levels[max(depth, 0) :]
         return program_of(self._body, levels, names, starts=depth < 0, weighted=weighted)
+
+
+def _placed(program: Program, numbers: Column) -> list[Place] | None:
+    """The places of what a program reads now, which are written into its numbers; None where one has none."""
+    held = []
+    for word, placed in program.places:
+        found = placed()
+        if found is None:
+            return None
+        numbers[word] = found.place
+        held.append(found)
+    return held
 
 
 def _count(

@@ -16,8 +16,9 @@ from adalog.gateway.connections.wire import Wire
 from adalog.gateway.protocols.direct import DirectRequests
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
+from tests.gateway.support import scope_of
 
-_HEADERS: Final = [(b"host", b"127.0.0.1"), (b"accept", b"*/*"), (b"content-type", b"application/json")]
+_HEADERS: Final = [(b"accept", b"*/*")]
 _WARM: Final = 3
 
 
@@ -56,15 +57,7 @@ async def _measured(database: Database, pool: Pool, bodies: Sequence[bytes], rou
 
 
 async def _asked(app: Any, direct: DirectRequests, body: bytes) -> None:
-    scope = {
-        "type": "http",
-        "path": "/graphql",
-        "method": "POST",
-        "scheme": "http",
-        "query_string": b"",
-        "client": ("127.0.0.1", 1),
-        "headers": [*_HEADERS, (b"content-length", b"%d" % len(body))],
-    }
+    scope = scope_of(body, _HEADERS)
     left = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Any:

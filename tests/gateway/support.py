@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -61,6 +61,24 @@ class InProcess:
         self._runner.close()
 
 
+def scope_of(body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> dict[str, Any]:
+    """ASGI's scope of a POST of JSON to /graphql, with more headers."""
+    return {
+        "type": "http",
+        "path": "/graphql",
+        "method": "POST",
+        "scheme": "http",
+        "query_string": b"",
+        "client": ("127.0.0.1", 1),
+        "headers": [
+            (b"host", b"127.0.0.1"),
+            (b"content-type", b"application/json"),
+            *headers,
+            (b"content-length", b"%d" % len(body)),
+        ],
+    }
+
+
 class Gateway:
     """One app over one database, asked over HTTP within the process."""
 
@@ -85,18 +103,8 @@ class Gateway:
 
     async def _directly(self, body: bytes, given: Mapping[str, str]) -> bytes | None:
         assert self.wire.direct is not None, "no proxies are trusted"
-        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
-        headers += [(name.lower().encode(), value.encode()) for name, value in given.items()]
-        scope = {
-            "type": "http",
-            "path": "/graphql",
-            "method": "POST",
-            "scheme": "http",
-            "query_string": b"",
-            "client": ("127.0.0.1", 1),
-            "headers": [*headers, (b"content-length", b"%d" % len(body))],
-        }
-        answer = self.wire.direct.answer(scope, body, _nothing)
+        headers = [(name.lower().encode(), value.encode()) for name, value in given.items()]
+        answer = self.wire.direct.answer(scope_of(body, headers), body, _nothing)
         if answer is not None and not isinstance(answer, tuple):
             await answer.settle()
             answer = answer.response()

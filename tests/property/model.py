@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import currently_in_test_context, event, settings
@@ -15,7 +16,7 @@ from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.parsing.parser import parse_query
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel
-from adalog.executor.pool import Pool
+from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.question import Questions
 from adalog.executor.question.request import QueryRequest
 from adalog.planner.model.plan import Options
@@ -71,6 +72,22 @@ class Log:
         facts.idents, facts.types = names.idents, names.types
         facts.past = facts if (as_of, since, history) == (EARLY, 0, False) else self.facts(as_of=EARLY)
         return facts
+
+
+@contextmanager
+def opened(rng: Random, texts: Iterable[str], folded: float) -> Iterator[tuple[Database, Pool, Log]]:
+    """A database after some transactions, each of which is folded with some probability."""
+    with TemporaryDirectory() as folder, Database.open(folder) as database:
+        log = Log(database.snapshot().datoms("EAVT"))
+        for text in texts:
+            log.datoms.extend(database.transact(text).datoms)
+            if rng.random() < folded:
+                database.compact()
+        pool = Pool(database, PoolSettings(threads=1))
+        try:
+            yield database, pool, log
+        finally:
+            pool.close()
 
 
 def filled(database: Database, texts: list[str]) -> Log:

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adalog.datalog.errors import AdalogError
-from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.property.generated import PAST, Asked
-from tests.property.model import SWITCHES, Log, check, examples
+from tests.property.model import SWITCHES, Log, check, examples, opened
 from tests.property.test_maintained import Following
 from tests.short_columns import read_as_long
 
@@ -163,29 +163,21 @@ class Lines:
 
 
 @contextmanager
-def opened(rng: Random) -> Iterator[tuple[Database, Pool, Lines, Log]]:
+def opened_lines(rng: Random) -> Iterator[tuple[Database, Pool, Lines, Log]]:
     """A database of lines after some transactions, folded at times."""
-    with TemporaryDirectory() as folder, Database.open(folder) as database:
-        lines = Lines(rng)
-        log = Log(database.snapshot().datoms("EAVT"))
-        for text in (SCHEMA, lines.first(), *(lines.change() for _ in range(rng.choice((0, 0, 1, 3))))):
-            log.datoms.extend(database.transact(text).datoms)
-            if rng.random() < 0.5:
-                database.compact()
+    lines = Lines(rng)
+    texts = (SCHEMA, lines.first(), *(lines.change() for _ in range(rng.choice((0, 0, 1, 3)))))
+    with opened(rng, texts, 0.5) as (database, pool, log):
         if rng.random() < 0.6:
             database.compact()
-        pool = Pool(database, PoolSettings(threads=1))
-        try:
-            yield database, pool, lines, log
-        finally:
-            pool.close()
+        yield database, pool, lines, log
 
 
 @settings(max_examples=examples(60))
 @given(SEEDS)
 def test_queries_of_the_present(taken: Counter[str], seed: int) -> None:
     rng = Random(seed)
-    with opened(rng) as (database, pool, lines, log):
+    with opened_lines(rng) as (database, pool, lines, log):
         facts = log.facts()
         for _ in range(8):
             check(pool, database.snapshot(), facts, lines.query(rng), rng.sample(SWITCHES, 3))
@@ -196,7 +188,7 @@ def test_queries_of_the_present(taken: Counter[str], seed: int) -> None:
 def test_queries_of_other_views(taken: Counter[str], seed: int) -> None:
     """As of, since, and the history; and what a transaction would make of the database."""
     rng = Random(seed)
-    with opened(rng) as (database, pool, lines, log):
+    with opened_lines(rng) as (database, pool, lines, log):
         for _ in range(3):
             as_of = rng.randint(1, database.snapshot().t)
             since = rng.choice((0, 0, as_of // 2))
@@ -216,7 +208,7 @@ def test_queries_of_other_views(taken: Counter[str], seed: int) -> None:
 def test_live_views(taken: Counter[str], seed: int) -> None:
     """What a view adds and takes away is the difference of the answers, which are the oracle's."""
     rng = Random(seed)
-    with opened(rng) as (database, pool, lines, log):
+    with opened_lines(rng) as (database, pool, lines, log):
         views = []
         for _ in range(5):
             with suppress(AdalogError):

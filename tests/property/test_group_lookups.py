@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
 from random import Random
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -18,14 +16,13 @@ from hypothesis import strategies as st
 from adalog.datalog.edn import read
 from adalog.datalog.errors import Code
 from adalog.executor.evaluation import compile as compiling
-from adalog.executor.pool import Pool, PoolSettings
+from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.planner import group_lookups
 from adalog.planner.model.plan import Options
-from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
 from tests.property.generated import Asked
-from tests.property.model import Log, View, answered, check, examples
+from tests.property.model import Log, View, answered, check, examples, opened
 
 SCHEMA = """[{:db/ident :nation/name :db/valueType :db.type/string :db/unique :db.unique/value}
  {:db/ident :customer/key :db/valueType :db.type/long :db/unique :db.unique/identity}
@@ -182,20 +179,8 @@ def question(rng: Random) -> Asked:
     return Asked(head, tuple(clauses), tail, args, partial=False, rules=rules)
 
 
-@contextmanager
-def opened(rng: Random) -> Iterator[tuple[Database, Pool, Log]]:
-    with TemporaryDirectory() as folder, Database.open(folder) as database:
-        log = Log(database.snapshot().datoms("EAVT"))
-        first = f"[{' '.join(values(rng))}]"
-        for text in (SCHEMA, first, *(change(rng) for _ in range(rng.choice((0, 0, 1, 3))))):
-            log.datoms.extend(database.transact(text).datoms)
-            if rng.random() < 0.4:
-                database.compact()
-        pool = Pool(database, PoolSettings(threads=1))
-        try:
-            yield database, pool, log
-        finally:
-            pool.close()
+def transactions(rng: Random) -> list[str]:
+    return [SCHEMA, f"[{' '.join(values(rng))}]", *(change(rng) for _ in range(rng.choice((0, 0, 1, 3))))]
 
 
 SWITCHES = (Options(), Options(look_up=False))
@@ -220,7 +205,7 @@ def check_both(pool: Pool, snapshot: Snapshot, facts: View, rng: Random) -> None
 @given(SEEDS)
 def test_queries_of_the_present(ways: Counter[bool], seed: int) -> None:
     rng = Random(seed)
-    with opened(rng) as (database, pool, log):
+    with opened(rng, transactions(rng), 0.4) as (database, pool, log):
         facts = log.facts()
         for _ in range(8):
             check_both(pool, database.snapshot(), facts, rng)
@@ -231,7 +216,7 @@ def test_queries_of_the_present(ways: Counter[bool], seed: int) -> None:
 def test_queries_of_other_views(ways: Counter[bool], seed: int) -> None:
     """As of, since, and the history; and what a transaction would make of the database."""
     rng = Random(seed)
-    with opened(rng) as (database, pool, log):
+    with opened(rng, transactions(rng), 0.4) as (database, pool, log):
         for _ in range(3):
             as_of = rng.randint(1, database.snapshot().t)
             since = rng.choice((0, 0, as_of // 2))

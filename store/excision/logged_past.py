@@ -16,15 +16,13 @@ import numpy as np
 from adalog.store.files.packing import pack
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.payload import Logged
-from adalog.store.log.reader import LogReader
+from adalog.store.log.reader import MOST_PARTS, LogReader
 from adalog.store.tries.base import ClosedDatoms, settle
 from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Codes
 
-# Attributes that are looked for by their bytes. With more of them everything is read.
-_FEW: Final = 16
 # So many rows are read before they are sorted, at least.
 _ROWS: Final = 1 << 20
 # A row of events: entity, code of the value, transaction, whether asserted.
@@ -33,7 +31,7 @@ _WIDTH: Final = 4
 
 def entries_with(log: LogReader, attributes: Collection[int], after: int, until: int) -> Iterator[LogEntry]:
     """The entries with after < t <= until that may have datoms of the attributes, or are excisions: in order."""
-    if len(attributes) > _FEW:
+    if len(attributes) > MOST_PARTS:
         return log.entries_of(range(after + 1, until + 1))
     return log.entries_of([t for t in log.holding([pack(a) for a in attributes], after) if t <= until])
 

@@ -306,10 +306,6 @@ class Logged:
         assert data[:1] == EXCISED, "what an excision has left"
         return data + bytes(max(room_of(entry) - len(data), 0))
 
-    def short(self, _: LogEntry) -> bytes:
-        """The same, no longer than needed."""
-        return self.encoded()
-
     def _excised(self, body: dict[str, Any]) -> bytes:
         parts = self.excised
         if parts.excision is not None:

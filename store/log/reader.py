@@ -25,6 +25,8 @@ from adalog.store.log.payload import EXCISED, Logged
 from adalog.store.log.tables import FILES, FORGOTTEN, KEYS, TRANSACTIONS, identity_in
 from adalog.store.values.changes import Excision
 
+MOST_PARTS: Final = 16
+"""With more parts to look for, reading all entries costs less than `LogReader.holding`."""
 PAGE: Final = 2000
 """Entries that are read, and held, at once."""
 # Bytes of payloads that are copied at once, more or less.

@@ -23,7 +23,7 @@ from adalog.store.files.packing import pack
 from adalog.store.files.segment import Segment
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
-from adalog.store.log.payload import Logged
+from adalog.store.log.reader import MOST_PARTS
 from adalog.store.state.head import Head
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap, layout
@@ -31,8 +31,6 @@ from adalog.store.values.arrays import Int64s
 from adalog.store.values.changes import Excision, Scope
 from adalog.store.values.excised.placeholders import new_seed, runs_of
 
-# Entities and attributes that are looked for in the log by their bytes. With more of them everything is read.
-_FEW: Final = 16
 # Later than any transaction.
 _NEVER: Final = np.int64(1 << 60)
 
@@ -79,7 +77,7 @@ def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
     )
 
 
-def once_forgetful(head: Head) -> frozenset[int]:
+def _once_forgetful(head: Head) -> frozenset[int]:
     """The attributes that have, or had, `:db/noHistory`: of these the log has more than memory."""
     return frozenset(head.live(bootstrap.NO_HISTORY).events(-1, head.t).e.tolist())
 
@@ -87,7 +85,7 @@ def once_forgetful(head: Head) -> frozenset[int]:
 def _excised(
     head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
 ) -> tuple[Excision, list[ReplacedEntry]]:
-    redaction = Redaction(excision, head.schema, head.codes, once_forgetful(head))
+    redaction = Redaction(excision, head.schema, head.codes, _once_forgetful(head))
     for entry in log.entries_of(_times(log, excision, remainders, redaction.forgetful)):
         redaction.look(entry, log.decoded(entry))
     gone = redaction.gone.union(*(each.values.tolist() for each in remainders.values()))
@@ -101,7 +99,7 @@ def _retained(
     head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
 ) -> tuple[Excision, list[ReplacedEntry]]:
     """The same for a retention: what goes is known before the first entry is rewritten."""
-    forgetful = once_forgetful(head)
+    forgetful = _once_forgetful(head)
     logged = LoggedPast(forgetful, {a: excision.ended_before(a) for a in forgetful}, head.codes)
     if forgetful:
         for entry in entries_with(log, forgetful, 0, excision.t - 1):
@@ -118,7 +116,7 @@ def _retained(
     # Slots of earlier excisions may have numbers of values that go now.
     times.update(log.rewritten() if renamed else ())
     for entry in log.entries_of(sorted(t for t in times if 0 < t < excision.t)):
-        left = rewriting.replaced(ended.row(entry, log.decoded(entry)), Logged.short)
+        left = rewriting.replaced(ended.row(entry, log.decoded(entry)), lambda left, _: left.encoded())
         made += [] if left is None else [left]
     return excision, made
 
@@ -159,7 +157,7 @@ def _times(
     named = [scope.entities for scope in excision.scopes if scope.attributes is None and scope.entities is not None]
     entities: Int64s = np.unique(np.concatenate(named)) if named else np.empty(0, np.int64)
     ids = [*entities.tolist(), *forgetful]
-    if len(ids) > _FEW:
+    if len(ids) > MOST_PARTS:
         return range(1, excision.t)
     found = {t for each in remainders.values() for t in each.times.tolist()}
     # Tempids of an entity that it was there for already, and slots of earlier excisions.

@@ -377,37 +377,15 @@ class Writer:
 
     def _take(self, entries: Sequence[LogEntry]) -> list[TxReport]:
         """Applies and publishes what other processes, or appends in doubt, made durable."""
-        head, reports = self._head, list[TxReport]()
-        untold: list[TxReport] = []
+        head, reports, untold = self._head, list[TxReport](), list[TxReport]()
         try:
             self._excise_owed()
             for entry in entries:
-                # Before anything is changed: what fails here is taken over later.
-                logged = self._log.opened(entry)
-                if entry.t <= head.t:
-                    # It was made anew up to the last of them.
-                    reports.append(report_of(entry, logged, head.name_of))
-                    untold.append(reports[-1])
-                    continue
-                try:
-                    earlier = pending(self._log, logged, head.excised, head.read_from, entry.t)
-                except StaleStateError:
-                    _LOGGER.warning("history was folded away that was not read here; rebuilding from the log")
-                    if untold:
-                        self.show(untold)
-                        untold = []
-                    head.become(rebuilt(self._log, entries[-1].t))
-                    reports.append(report_of(entry, logged, head.name_of))
-                    untold.append(reports[-1])
-                    continue
-                own = logged.excision if logged.excision is not None and entry.t > head.excised else None
-                if untold and (earlier or own is not None):
-                    # What was before is told as it was then.
-                    self.show(untold)
-                    untold = []
-                for excision in earlier:
-                    head.excise(excision)
-                head.replay(entry.t, entry.instant, logged)
+                # May fail, and so comes before any change: the entry is taken over later then.
+                logged, own = self._log.opened(entry), None
+                # A state that was rebuilt up to the last entry has it already.
+                if entry.t > head.t:
+                    own = self._apply(entry, logged, entries[-1].t, untold)
                 reports.append(report_of(entry, logged, head.name_of))
                 if own is None:
                     untold.append(reports[-1])
@@ -418,9 +396,32 @@ class Writer:
             self._log.go_back(head.t)
             raise
         finally:
-            if untold:
-                self.show(untold)
+            self._tell(untold)
         return reports
+
+    def _apply(self, entry: LogEntry, logged: Logged, last: int, untold: list[TxReport]) -> Excision | None:
+        """Applies an entry, or rebuilds the state up to transaction `last`. Returns the excision that is to be
+        applied then. Transactions that are untold are told before any excision, as they were then."""
+        head = self._head
+        try:
+            earlier = pending(self._log, logged, head.excised, head.read_from, entry.t)
+        except StaleStateError:
+            _LOGGER.warning("history was folded away that was not read here; rebuilding from the log")
+            self._tell(untold)
+            head.become(rebuilt(self._log, last))
+            return None
+        own = logged.excision if logged.excision is not None and entry.t > head.excised else None
+        if earlier or own is not None:
+            self._tell(untold)
+        for excision in earlier:
+            head.excise(excision)
+        head.replay(entry.t, entry.instant, logged)
+        return own
+
+    def _tell(self, untold: list[TxReport]) -> None:
+        if untold:
+            self.show(untold)
+            untold.clear()
 
     def _excise_owed(self) -> None:
         """Nobody sees the transaction of an excision before it has taken what it takes."""

@@ -110,3 +110,12 @@ def targets(binding: ast.Binding) -> tuple[ast.Var | ast.Blank, ...]:
     if isinstance(binding, ast.ScalarBinding | ast.CollectionBinding):
         return (binding.target,)
     return binding.targets
+
+
+def variables_of(call: ast.Expression) -> Iterator[ast.Var]:
+    """The variables of a call and of those within it, one for each place."""
+    for each in call.args:
+        if isinstance(each, ast.Expression):
+            yield from variables_of(each)
+        elif isinstance(each, ast.Var):
+            yield each

@@ -16,7 +16,7 @@ from typing import Final
 
 from adalog.datalog import ast
 from adalog.datalog.errors import AdalogError
-from adalog.datalog.names import names_in, targets
+from adalog.datalog.names import names_in, targets, variables_of
 from adalog.datalog.values import Keyword
 from adalog.planner.model.logical import describe
 from adalog.planner.model.plan import Options, Plan
@@ -26,8 +26,8 @@ from adalog.planner.passes import plan_query
 from adalog.planner.scope.resolve import attribute_of
 from adalog.store.snapshot.snapshot import Snapshot
 
-MANY: Final = 2e4
-"""A plan that costs less is done before another one is made."""
+# A plan that costs less is done before another one is made.
+_MANY: Final = 2e4
 # The rest of a query has to cost this much less, and have at most so many times the rows.
 _CHEAPER: Final = 0.8
 _MORE_ROWS: Final = 1.25
@@ -46,11 +46,16 @@ class GroupLookups:
         return [describe(item) for item in self.found.body.items]
 
 
+def may_group_first(plan: Plan) -> bool:
+    """Whether a plan has groups, and is worth another one."""
+    return plan.cost >= _MANY and plan.query.find.has_aggregates
+
+
 def group_lookups(
     plan: Plan, statistics: Statistics, relations: frozenset[str], options: Options
 ) -> GroupLookups | None:
     """How to answer the query of a plan so; None where nothing can be looked up, or it is not cheaper."""
-    if plan.cost < MANY or options.cautious or not options.look_up or plan.multiplicity is not None:
+    if options.cautious or not options.look_up or plan.multiplicity is not None:
         return None
     query = plan.query
     if not _is_plain(query) or statistics.databases["$"].is_history:
@@ -100,7 +105,9 @@ def _is_plain(query: ast.Query) -> bool:
 def _looked_up(query: ast.Query, plan: Plan, statistics: Statistics) -> tuple[ast.Pattern, ...]:
     """The patterns that can wait for the groups, in the order of the text."""
     shown = {each.var.name for each in query.find.elements if isinstance(each, ast.FindVar)}
-    taken = {each.name for each in query.with_} | _in_expressions(query.having)
+    taken = {each.name for each in query.with_} | {
+        each.name for call in query.having for each in variables_of(call)
+    }
     taken |= {each.var.name for each in query.find.columns if isinstance(each, ast.FindAggregate)}
     given = {name for each in query.inputs if isinstance(each, ast.BindingInput) for name in _names(each.binding)}
     calls = [each for each in query.where if isinstance(each, ast.Predicate | ast.Function)]
@@ -165,13 +172,3 @@ def _value(pattern: ast.Pattern) -> str:
 
 def _names(binding: ast.Binding) -> set[str]:
     return {each.name for each in targets(binding) if isinstance(each, ast.Var)}
-
-
-def _in_expressions(expressions: Iterable[ast.Argument]) -> set[str]:
-    found: set[str] = set()
-    for each in expressions:
-        if isinstance(each, ast.Var):
-            found.add(each.name)
-        elif isinstance(each, ast.Expression):
-            found |= _in_expressions(each.args)
-    return found

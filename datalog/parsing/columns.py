@@ -17,7 +17,7 @@ from adalog.datalog.builtins import BUILTINS
 from adalog.datalog.builtins.conditionals import CONDITIONALS
 from adalog.datalog.edn import write
 from adalog.datalog.errors import AdalogError, Code
-from adalog.datalog.names import names_in
+from adalog.datalog.names import names_in, variables_of
 from adalog.datalog.parsing.calls import CallParser
 from adalog.datalog.parsing.foreign_names import instead_of_aggregate
 from adalog.datalog.parsing.forms import Form, constant, invalid, is_call, is_symbol, is_variable, shown, variable
@@ -207,14 +207,6 @@ def _is_misplaced(name: str, form: Form) -> bool:
     """`(count (distinct ?x))`"""
     inner = form.items[0].value.name
     return inner not in BUILTINS and f"{name}-{inner}" in FIND_AGGREGATES
-
-
-def variables_of(call: ast.Expression) -> Iterator[ast.Var]:
-    for each in call.args:
-        if isinstance(each, ast.Expression):
-            yield from variables_of(each)
-        elif isinstance(each, ast.Var):
-            yield each
 
 
 def _no_aggregate(form: Form, name: str) -> str:

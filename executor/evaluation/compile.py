@@ -19,7 +19,7 @@ from adalog.executor.bounds.lru_cache import LruCache, weight_of_text
 from adalog.executor.question.inputs import sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.feeds import FeedsPlan, plan_together
-from adalog.planner.group_lookups import MANY, GroupLookups, group_lookups
+from adalog.planner.group_lookups import GroupLookups, group_lookups, may_group_first
 from adalog.planner.model.logical import PulledQuery
 from adalog.planner.model.nested import queries_of
 from adalog.planner.model.plan import Options, Plan
@@ -69,7 +69,7 @@ class Compiler:
 
     def compile_lookups(self, question: Question, plan: Plan, cancel: Cancel) -> GroupLookups | None:
         """How to answer a question by groups, given its plan; None where that is no gain."""
-        if plan.cost < MANY or not plan.query.find.has_aggregates or question.sees_part:
+        if question.sees_part or not may_group_first(plan):
             return None
         sizes = sizes_of(question.query, question.args)
         key = ("lookups", *_key(question, sizes))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from adalog.schema.request.context import Context, Services
     from adalog.store.snapshot.snapshot import Snapshot
 
-
 _READ: Final = frozenset({"basis", "with", "withArgs", "encoding", "timeoutMs"})
 FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "transact": TRANSACT,
@@ -56,6 +55,11 @@ FIELDS: Final[Mapping[str, frozenset[str]]] = {
 _PYTHON_NAMES: Final = {"argsEdn": "args_edn", "with": "with_", "withArgs": "with_args", "timeoutMs": "timeout_ms"}
 
 
+# Answers at once: the fields of an answer to `q`, and the arguments.
+_CODED_FIELDS: Final = frozenset({"rows", "value", "basisT", "__typename"})
+_CODED_ARGUMENTS: Final = frozenset({"query", "args", "pattern", "eid", "eids", "encoding"})
+
+
 def field_alone(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -> SingleField | None:
     """The one of these fields that a valid document consists of; None for any other document."""
     single = single_field(document, schema, FIELDS)
@@ -72,11 +76,6 @@ def field_alone(document: graphql.DocumentNode, schema: graphql.GraphQLSchema) -
         form.append((before + orjson.dumps(name) + b":", field))
         before = b","
     return replace(single, form=tuple(form))
-
-
-# What is written of an answer whose rows are at hand, and the arguments by which they, or what is pulled, may be.
-_CODED_FIELDS: Final = frozenset({"rows", "value", "basisT", "__typename"})
-_CODED_ARGUMENTS: Final = frozenset({"query", "args", "pattern", "eid", "eids", "encoding"})
 
 
 def written_at_once(

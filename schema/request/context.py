@@ -117,7 +117,7 @@ class Context:
     reads: list[tuple[Any, asyncio.Future[JsonChunks]]] = field(default_factory=list)
     # None where the client takes nothing but JSON.
     attachment: Attachment | None = None
-    lookups: CacheLookups = field(default_factory=lambda: CacheLookups())
+    lookups: CacheLookups = field(default_factory=CacheLookups)
     holds_for: Snapshot | None = None
 
     _present: Snapshot | None = None

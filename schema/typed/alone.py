@@ -120,9 +120,8 @@ class TypedField:
         except Exception as error:  # noqa: BLE001 - as in GraphQL: it is the field's
             described = format_located(error, self.node, [self.alias])
             return {"errors": [described], "data": {self.alias: None} if self.nullable else None}
-        chosen, lookups = given.reads.chosen.arguments, context.lookups
-        is_newest = chosen.get("as") is None and chosen.get("basis") is None
-        if is_newest and lookups.queries and not lookups.missed and context.visible.guard is None:
+        lookups = context.lookups
+        if given.reads.is_newest and lookups.queries and not lookups.missed and context.visible.guard is None:
             context.holds_for = context.present(context.visible)
         return {"data": {self.alias: found}}
 

@@ -9,7 +9,6 @@ import pytest
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.parsing.parser import parse_query
-from adalog.executor.evaluation import compile as compiling
 from adalog.executor.question.request import QueryRequest
 from adalog.planner import group_lookups
 from adalog.planner.model.plan import Options
@@ -32,10 +31,9 @@ ROWS = """[[:db/add 101 :key 1] [:db/add 102 :key 2] [:db/add 103 :key 3] [:db/a
 @pytest.fixture(autouse=True)
 def always() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_lookups, "MANY", 0.0)
+        patch.setattr(group_lookups, "_MANY", 0.0)
         patch.setattr(group_lookups, "_CHEAPER", inf)
         patch.setattr(group_lookups, "_MORE_ROWS", inf)
-        patch.setattr(compiling, "MANY", 0.0)
         yield
 
 
@@ -96,10 +94,13 @@ def test_where_it_costs_more_nothing_is_looked_up(world: World, monkeypatch: pyt
     statistics = Statistics({"$": world.database.snapshot()}, {})
     query = parse_query(f"[:find ?key (sum ?n) :with ?l :where {GROUPED} {KEY}]")
     plan = plan_query(query, statistics, frozenset(), Options())
-    for name, value in (("_CHEAPER", 0.0), ("_MORE_ROWS", 0.0), ("MANY", inf)):
+    for name in ("_CHEAPER", "_MORE_ROWS"):
         with monkeypatch.context() as patch:
-            patch.setattr(group_lookups, name, value)
+            patch.setattr(group_lookups, name, 0.0)
             assert group_lookups.group_lookups(plan, statistics, frozenset(), Options()) is None
+    assert group_lookups.may_group_first(plan)
+    monkeypatch.setattr(group_lookups, "_MANY", inf)
+    assert not group_lookups.may_group_first(plan)
 
 
 def test_groups_without_what_is_looked_up_are_none(world: World) -> None:

@@ -73,10 +73,9 @@ def ways() -> Iterator[Counter[bool]]:
 
     original = group_lookups.group_lookups
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_lookups, "MANY", 0.0)
+        patch.setattr(group_lookups, "_MANY", 0.0)
         patch.setattr(group_lookups, "_CHEAPER", inf)
         patch.setattr(group_lookups, "_MORE_ROWS", inf)
-        patch.setattr(compiling, "MANY", 0.0)
         patch.setattr(compiling, "group_lookups", counted)
         yield found
 

@@ -45,6 +45,11 @@ class KeptReads:
         parameters = parameter_slots(model, root, chosen)
         return KeptReads(model, root, chosen, [name for name in slots if name not in parameters])
 
+    @property
+    def is_newest(self) -> bool:
+        """Whether the newest snapshot is read, as the client sees it."""
+        return self.chosen.arguments.get("as") is None and self.chosen.arguments.get("basis") is None
+
     def read(self, context: Context, values: Mapping[str, Any], viewer: tuple[str, ...]) -> TypedRead:
         """The read of a request. viewer: whose cursors it has. Raises as `compiled`."""
         known = self._kept(context, values)
@@ -61,11 +66,8 @@ class KeptReads:
     def written_at_once(self, services: Services, snapshot: Snapshot, values: Mapping[str, Any]) -> bytes | None:
         """What a request like one before reads without a wait; None where it is to be read as `read` says, as if
         nothing had been."""
-        arguments = self.chosen.arguments
         known = self._known.get(self._key(values) or "")
-        if known is None or known.texts is None or services.texts is None:
-            return None
-        if arguments.get("as") is not None or arguments.get("basis") is not None:
+        if known is None or known.texts is None or services.texts is None or not self.is_newest:
             return None
         return read_at_once(services, snapshot, known, values)
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import platform
 import shutil
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 from prometheus_client import CollectorRegistry, Gauge, ProcessCollector, generate_latest
@@ -22,7 +20,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
-from adalog.executor.live.hub.figures import LAGS
+from adalog.executor.distribution import Distribution
 from adalog.store.files.formats import RELEASE
 
 if TYPE_CHECKING:
@@ -123,9 +121,7 @@ def live_figures(hub: Hub) -> Iterator[Metric]:
     lags = HistogramMetricFamily(
         "adalog_live_lag_seconds", "From a transaction's instant until its events wait for their subscribers."
     )
-    counts = list(accumulate(figures.lags))
-    bounds = [*(str(bound) for bound in LAGS), "+Inf"]
-    lags.add_metric([], list(zip(bounds, counts, strict=True)), figures.lag_seconds)
+    _show(figures.lags, lags)
     yield lags
 
 
@@ -149,25 +145,9 @@ def disk_figures(places: Mapping[str, str]) -> Iterator[Metric]:
     yield from (free, size)
 
 
-class Distribution:
-    """How many figures were at most each of some bounds, in ascending order, and their sum. For one thread at a
-    time."""
-
-    __slots__ = ("_bounds", "_counts", "_sum")
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
-
-    def add(self, figure: float) -> None:
-        self._counts[bisect_left(self._bounds, figure)] += 1
-        self._sum += figure
-
-    def show(self, family: HistogramMetricFamily, *labels: str) -> None:
-        """Adds what was counted to a family of metrics."""
-        bounds = [*map(floatToGoString, self._bounds), "+Inf"]
-        family.add_metric(labels, list(zip(bounds, accumulate(self._counts), strict=True)), self._sum)
+def _show(figures: Distribution, family: HistogramMetricFamily, *labels: str) -> None:
+    """Adds figures to a family of metrics."""
+    family.add_metric(labels, [(floatToGoString(bound), count) for bound, count in figures.counts()], figures.sum)
 
 
 class Metrics:
@@ -227,9 +207,9 @@ class Metrics:
             requests.add_metric(labels, count)
         times = HistogramMetricFamily("adalog_request_seconds", "Time to answer.", labels=["field"])
         for field, each in sorted(self._seconds.copy().items()):
-            each.show(times, field)
+            _show(each, times, field)
         rows = HistogramMetricFamily("adalog_query_rows", "Rows in the answers of q.")
-        self._rows.show(rows)
+        _show(self._rows, rows)
         yield from (requests, times, rows)
 
     def families(self) -> list[Metric]:

@@ -272,7 +272,7 @@ class Views:
                 self._figures.ticks += 1
                 self._figures.tick_seconds += time.perf_counter() - started
                 # Instants are of the clock on the wall, which may have been set.
-                self._figures.lagged(max(0.0, time.time() - group[-1][0].tx_instant.timestamp()))
+                self._figures.lags.add(max(0.0, time.time() - group[-1][0].tx_instant.timestamp()))
         self._log_committed([report for report, _ in told])
         if self.now is not None:
             self.now = newest.as_of(told[-1][0].t)

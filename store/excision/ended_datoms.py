@@ -44,7 +44,7 @@ class EndedDatoms:
         self._before = {a: self.excision.ended_before(a) for a in self.ended}
 
     def row(self, entry: LogEntry, logged: Logged) -> RedactedRow:
-        """What of an entry goes."""
+        """An entry of the log with the datoms of it that go."""
         t = entry.t
         own = self._asserted.get(t, _NONE)
         asserted: dict[int, int] = {}

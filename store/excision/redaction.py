@@ -143,7 +143,7 @@ class Redaction:
         return attribute is not None and attribute.is_ref
 
     def replaced(self, rewriting: Rewriting) -> Iterator[ReplacedEntry]:
-        """The entries with what is left of them. Raises OSError."""
+        """The rewritten entries. Raises OSError."""
         for row in self._rows:
             made = rewriting.replaced(row, Logged.in_place_of)
             if made is not None:

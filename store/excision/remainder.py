@@ -25,8 +25,9 @@ _FEW: Final = 4096
 
 @dataclass(frozen=True, eq=False)
 class Remainder:
-    """relation: what is left of an attribute. The rest is of what went: entities, values and transactions, each
-    distinct and in order; ended: what had been retracted; count: of its assertions and retractions."""
+    """What an excision leaves of an attribute, and what it takes. relation: the data that is left. entities,
+    values, times: of the datoms that go, each distinct and in order. ended: those that were retracted. count:
+    assertions and retractions that go."""
 
     relation: Relation
     ended: ClosedDatoms
@@ -88,7 +89,7 @@ def _may_take(scope: Scope, live: AttributeData, *, is_ref: bool) -> bool:
 
 
 def _without(base: Base, now: Columns, gone: Bools) -> Base:
-    """The base without some of what holds."""
+    """The base without some of its current pairs."""
     left, went = now.take(~gone), now.take(gone)
     return replace(
         base,

@@ -53,7 +53,7 @@ class Rewriting:
     makers: Mapping[int, Int64s] | None = None
 
     def replaced(self, row: RedactedRow, encoded: Callable[[Logged, LogEntry], bytes]) -> ReplacedEntry | None:
-        """The entry with what is left of a row, None if all is. encoded: gives the payload. Raises OSError."""
+        """The rewritten entry of a row; None if it does not change. encoded: makes its payload. Raises OSError."""
         if not row.takes and not any(self._renames(slot) for slot in row.logged.slots):
             return None
         left = self.left(row)

@@ -79,7 +79,7 @@ RETAINING: Final = {
 ENDING: Final = (RETAIN_DAYS, RETAIN_TRANSACTIONS, NO_HISTORY)
 """Attributes by which others lose some of their past."""
 RETENTION: Final = Keyword("db/retention")
-"""The ident of the entity that says so for all attributes that do not say it themselves."""
+"""The ident of the entity that has the limits of all attributes without limits of their own."""
 MADE_BY_USE: Final = frozenset((POLICY_ENFORCEMENT, RETENTION))
 """Entities that the first transaction makes that names them."""
 BARRING: Final = frozenset((*LATER_TYPES.values(), POLICY_NAME))

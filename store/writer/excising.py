@@ -41,8 +41,8 @@ class AloneError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class PlannedExcision:
-    """remainders: what is left of each attribute of which something goes. replaces: the log's entries as they will
-    be. made, outdated: files that these name and did not name before, and the other way round."""
+    """remainders: by attribute of which something goes, what is left. replaces: the rewritten entries of the log.
+    made, outdated: files that these name and did not name before, and the other way round."""
 
     excision: Excision
     remainders: Mapping[int, Remainder]

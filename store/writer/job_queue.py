@@ -12,7 +12,7 @@ from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-# `_wanted` while nobody waits.
+# `_wanted` while no thread waits.
 _NOBODY: Final = 0
 # Most waits for more jobs: requests of clients that were answered together come one after the other.
 _LONGEST: Final = 6
@@ -24,7 +24,7 @@ class JobQueue(Generic[T]):
     def __init__(self) -> None:
         self._jobs: deque[T] = deque()
         self._lock = threading.Lock()
-        # With so many jobs the thread that waits is woken, by a release of `_signal`.
+        # The number of jobs at which `put` wakes the waiting thread, by a release of `_signal`.
         self._wanted = _NOBODY
         self._signal = threading.Lock()
         self._signal.acquire()

@@ -101,7 +101,7 @@ class Writer:
         self._may_be_behind = False
         # Of the hold that the writer is lent to.
         self._turn: AppendTurn | None = None
-        # A durable excision that has not taken anything yet, with its report, and what is left where that is known.
+        # A durable excision that is not applied to the state yet, its report, and its remainders if they are known.
         self._owed: tuple[Excision, TxReport, Mapping[int, Remainder] | None] | None = None
         # The state before the present group.
         self._mark = head.mark()
@@ -204,9 +204,9 @@ class Writer:
                         job()
 
     def _next_jobs(self) -> list[Job]:
-        """What waits, in order; nothing where it is time to look at the log again. As many as there were last time
-        are given a moment to come. A look does not cut a group of transactions in two: their turn takes over what
-        was missed."""
+        """The waiting jobs, in order; none if it is time to look at the log again. Waits a moment for as many as
+        there were last time. A look does not cut a group of transactions in two: their turn takes over what was
+        missed."""
         jobs = self._jobs.take(_GROUP, self._expected, _PATIENCE, self._doubt.seconds)
         self._expected = max(len(jobs), 1)
         if self._log.is_shared and all(self._may_pass_look(job) for job in jobs):
@@ -424,7 +424,7 @@ class Writer:
             untold.clear()
 
     def _excise_owed(self) -> None:
-        """Nobody sees the transaction of an excision before it has taken what it takes."""
+        """Applies an excision before its transaction is shown, so that no snapshot has what it takes."""
         if self._owed is not None:
             excision, report, remainders = self._owed
             self._head.excise(excision, remainders)

@@ -1,4 +1,4 @@
-"""A view of the past says which attributes retention may have taken something of, and the present never does."""
+"""Queries of the past warn which attributes retention may have shortened; queries of the present never do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HISTORY = "[:find ?v ?t :where [?e ‸:v ?v ?t]]"
 
 @pytest.fixture
 def changed(db: World) -> World:
-    """A value that was 1 from t = 2 on, 2 from 3, 3 from 4; of it, what had ended before t = 5 is gone at t = 6."""
+    """A value that was 1 from t = 2 on, 2 from 3, 3 from 4. A retention at t = 6 takes what ended before t = 5."""
     db.tx("[{:db/ident :v :db/valueType :db.type/long} {:db/ident :w :db/valueType :db.type/long}]")
     for number in (1, 2, 3):
         db.tx(f"[[:db/add 1 :v {number}] [:db/add 1 :w {number}]]")
@@ -131,7 +131,7 @@ EVENTS = st.lists(
 
 
 def text_of(kind: str, number: int, before: int) -> str:
-    """before: the limit that is said now, 0 for none; 4 is to keep all."""
+    """before: the limit until now, 0 for none; 4 keeps all."""
     if kind in ("v", "w"):
         return f"[[:db/add 1 :{kind} {number}]]"
     said = {4: ":db/retainAll true"}

@@ -218,7 +218,7 @@ class World:
             try:
                 return imported(self.database, folder, MAPPING, {"people": table})[1]
             except AdalogError as error:
-                # Files that its tasks read may be removed after an excision: it says that it is to be tried again.
+                # An excision may remove files before its tasks have read them. The refusal asks to try again.
                 if error.code is not Code.BACKEND_UNAVAILABLE:
                     raise
 

@@ -27,19 +27,19 @@ SCHEMA: Final = """[{:db/ident :v :db/valueType :db.type/string :db/noHistory tr
 
 
 def logged(database: Database) -> set[Any]:
-    """What the log has of entities that are no attributes."""
+    """The datoms in the log, without those that declare attributes."""
     t = database.snapshot().t
     reports = database.transactions(1, t + 1, t)
     return {row_of(each) for report in reports for each in report.datoms if each.e < SCHEMA_BASE}
 
 
 def ended(database: Database) -> set[int]:
-    """The transactions by which the log says that something of the attribute ended."""
+    """The transactions with retractions of `:v` in the log."""
     return {row[3] for row in logged(database) if row[1] == ":v" and not row[4]}
 
 
 def state_of_log(folder: Path) -> Any:
-    """What is made of a folder's log alone."""
+    """The state of a database that is opened from a copy of the folder's log alone."""
     copied = folder.parent / f"{folder.name} log alone"
     copied.mkdir()
     with (
@@ -160,7 +160,7 @@ def test_a_run_in_the_background_waits_until_it_is_worth_it(
         written(database, range(ROUNDS, ROUNDS + 2), wait=wait)
         done = database.retention.look()
         assert done is not None
-        # What ended in the last minute is spared.
+        # The retractions of the last minute are spared.
         assert len(ended(database)) == 2
         assert database.retention.look() is None
         assert read.count(0) == 2

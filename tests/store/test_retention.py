@@ -45,7 +45,7 @@ def written(database: Database, rounds: range = range(ROUNDS), wait: Callable[[]
 
 
 def past(database: Database) -> set[Any]:
-    """What was retracted."""
+    """All retractions."""
     return {row for row in shown(database.snapshot().history()) if not row[4]}
 
 

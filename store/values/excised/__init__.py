@@ -1,1 +1,1 @@
-"""What takes the place of values that are gone."""
+"""Placeholders for excised values in dictionaries."""

@@ -77,7 +77,7 @@ def holding(folder: Path) -> list[str]:
 
 
 def clean(database: Database, folder: Path) -> None:
-    """Leaves nothing on disk of what was excised."""
+    """Removes from disk what was excised."""
     while holding(folder):
         # Some attempts find the log being read.
         database.compactor._clean()

@@ -28,7 +28,7 @@ class _Counting:
 
 @contextmanager
 def taking(jobs: JobQueue[int], expected: int) -> Iterator[list[list[int]]]:
-    """What a thread takes once, which waits within."""
+    """A thread that waits for jobs and takes them once; the list gets what it took."""
     taken: list[list[int]] = []
     signal = _Counting(jobs._signal)
     jobs._signal = signal  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Processes on one folder take turns: who waits for one begins when the other tells of its append."""
+"""Processes on one folder take turns: a waiting process begins when the other one announces its append."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = 30.0
 
 
 class _Came(threading.Event):
-    """Says when somebody waits for it."""
+    """An event that shows when a thread waits for it."""
 
     def __init__(self) -> None:
         super().__init__()

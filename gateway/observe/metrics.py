@@ -147,7 +147,8 @@ def disk_figures(places: Mapping[str, str]) -> Iterator[Metric]:
 
 def _show(figures: Distribution, family: HistogramMetricFamily, *labels: str) -> None:
     """Adds figures to a family of metrics."""
-    family.add_metric(labels, [(floatToGoString(bound), count) for bound, count in figures.counts()], figures.sum)
+    bounds, counts = zip(*figures.counts(), strict=True)
+    family.add_metric(labels, list(zip(map(floatToGoString, bounds), counts, strict=True)), figures.sum)
 
 
 class Metrics:

@@ -107,8 +107,9 @@ class FileAppends:
         driver.commit()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Takes back what was not committed. A connection that may only read is closed: the next append opens the
-        file anew."""
+        """Takes back what was not committed. A connection that may only read is closed, and all others with it: the
+        shared memory beside the file, which may be what was opened to be read, is one for the whole process. The next
+        append opens the file anew."""
         if self._kept is None:
             return
         with suppress(sqlite3.Error):
@@ -116,6 +117,7 @@ class FileAppends:
         if error is not None and is_read_only(error):
             self._kept.invalidate()
             self._kept = None
+            self._engine.dispose()
 
     def close(self) -> None:
         kept, self._kept = self._kept, None

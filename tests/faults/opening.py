@@ -1,6 +1,8 @@
 """Opens a killed process's log again and again while files cannot be opened by chance; run with the shim loaded.
 
-Its arguments are a folder to work in and the control's file; it prints how often opening failed, and what was lost.
+Its arguments are a folder to work in and the control's file; it prints how often opening failed, how often an append
+was refused as the log could only be read, the seeds with which something was lost, and those with which a log that
+was open could not be written again on a disk that was well.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import sqlite3
 import sys
 from pathlib import Path
 
-from adalog.datalog.errors import AdalogError
+from adalog.datalog.errors import AdalogError, Code
+from adalog.store.log.entry import LogEntry
 from adalog.store.log.log import Log
 from tests.faults.disk import Control, Kind
 
@@ -31,27 +34,42 @@ def main() -> None:
     shutil.copytree(begun, killed)
     other.close()
     log.close()
-    failed, lost = 0, []
+    failed, refused, lost, stuck = 0, 0, [], []
     shim = ctypes.CDLL(None)
     for seed in range(TIMES):
         folder = place / str(seed)
         shutil.copytree(killed, folder)
         shim.faults_begin(str(folder).encode(), str(place / "journal").encode(), ctypes.c_uint64(seed))
         control.fails(0.4, Kind.OPEN)
+        opened = None
         try:
-            Log.in_file(folder / "log.sqlite").close()
+            opened = Log.in_file(folder / "log.sqlite")
+            opened.newest()
         except AdalogError:
             failed += 1
         except OSError:
             failed += 1
         gc.collect()
         control.well()
+        if opened is not None:
+            with opened.engine.connect(), opened.engine.connect():
+                pass
+            for _ in range(2):
+                try:
+                    opened.append([LogEntry(2, 0, None, b"")])
+                    break
+                except AdalogError as error:
+                    assert error.code is Code.READ_ONLY, error
+                    refused += 1
+            if opened.newest() != 2:
+                stuck.append(seed)
+            opened.close()
         left = Log.in_file(folder / "log.sqlite")
-        if left.extent(0) != (1, 1) or (folder / "log.sqlite-wal.kept").exists():
+        if left.extent(0) not in ((1, 1), (2, 1)) or (folder / "log.sqlite-wal.kept").exists():
             lost.append(seed)
         left.close()
         shutil.rmtree(folder, ignore_errors=True)
-    print(json.dumps([failed, lost]))
+    print(json.dumps([failed, refused, lost, stuck]))
 
 
 if __name__ == "__main__":

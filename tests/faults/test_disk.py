@@ -231,7 +231,8 @@ def test_writers_killed_on_a_failing_disk(
 
 
 def test_opening_that_fails_loses_nothing(shim: Path, tmp_path: Path) -> None:
-    """SQLite removes its write-ahead log where opening fails in a certain way: `store.log.log` keeps it."""
+    """SQLite removes its write-ahead log where opening fails in a certain way: `store.log.log` keeps it. Where the
+    file of its shared memory was opened to be read, all connections of the process share that, and end together."""
     control = tmp_path / "control"
     control.write_bytes(bytes(4096))
     words = [sys.executable, "-m", "tests.faults.opening", str(tmp_path), str(control)]
@@ -239,9 +240,11 @@ def test_opening_that_fails_loses_nothing(shim: Path, tmp_path: Path) -> None:
         words, env=environ(shim, control), capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr
-    failed, lost = json.loads(done.stdout)
+    failed, refused, lost, stuck = json.loads(done.stdout)
     assert failed > 0
+    assert refused > 0
     assert lost == []
+    assert stuck == []
 
 
 _NAMES = """

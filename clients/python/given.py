@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import orjson
 
-from adalog.client.values import Keyword, to_edn
+from adalog.client.values import Keyword, from_edn, to_edn
 from adalog.datalog import edn
 from adalog.datalog.errors import AdalogError, invalid_argument, quoted
 from adalog.datalog.values import LONG_MAX, LONG_MIN
+from adalog.datalog.values import Keyword as EdnKeyword
 from adalog.store.values.scalars import iso_instant
 
 Entity = int | str | Sequence[Any]
@@ -156,11 +157,31 @@ def _keyword(name: Any) -> Any:
     return to_edn(Keyword(name) if isinstance(name, str) else name)
 
 
+def _ident(name: str) -> Any:
+    """The ident that a str is as an entity. Raises ARG_INVALID for other EDN text, with what to write instead."""
+    try:
+        return _keyword(name)
+    except AdalogError:
+        pass
+    try:
+        found = edn.read(name)
+    except AdalogError:
+        found = None
+    right = "a number such as 7, or a lookup ref as a tuple such as ('issue/id', 7)"
+    if isinstance(found, list | tuple) and len(found) == 2:
+        attribute = str(found[0])[1:] if isinstance(found[0], EdnKeyword) else found[0]
+        right = repr((attribute, from_edn(found[1])))
+    raise invalid_argument(
+        f"a str as an entity is an ident such as ':issue/open'; {quoted(name)} is none; write {right}"
+    )
+
+
 def entity_text(entity: Any) -> str:
+    """The EDN text of a number, an ident, a lookup ref, or a map with `:db/id`. Raises ARG_INVALID."""
     if isinstance(entity, Mapping):
         entity = entity.get(":db/id", entity)
     if isinstance(entity, str):
-        return str(Keyword(entity))
+        return edn.write(_ident(entity))
     if isinstance(entity, list | tuple) and len(entity) == 2 and isinstance(entity[0], str):
         # As JSON has it: a text is then also read as a keyword, an instant or a uuid.
         return edn.write((str(Keyword(entity[0])), to_edn(entity[1])))
@@ -171,7 +192,9 @@ def component_given(index_name: str, number: int, value: Any) -> Any:
     """A component of an index, at its place."""
     place = index_name[number : number + 1]
     is_entity = place == "e" or (place == "v" and number == 0)
-    if isinstance(value, str) and (place == "a" or is_entity):
+    if isinstance(value, str) and is_entity:
+        return _ident(value)
+    if isinstance(value, str) and place == "a":
         return _keyword(value)
     if is_entity and isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str):
         return (_keyword(value[0]), to_edn(value[1]))

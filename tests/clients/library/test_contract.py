@@ -172,6 +172,20 @@ def test_pulls(db: adalog.Connection) -> None:
     assert refused(db.pull, "[:user/name", 1).code == "EDN_SYNTAX"
 
 
+def test_edn_text_of_a_lookup_ref_is_refused_with_what_to_write(db: adalog.Connection) -> None:
+    for call in (
+        lambda text: db.pull("[*]", text),
+        lambda text: db.pull_many("[*]", [1, text]),
+        lambda text: db.datoms("eavt", text),
+    ):
+        error = refused(call, '[:user/name "Ada"]')
+        assert error.code == "ARG_INVALID"
+        assert "a str as an entity is an ident" in error.message
+        assert error.message.endswith("write ('user/name', 'Ada')")
+        for text in ("", "[1", "a b", "#{1}"):
+            assert "a lookup ref as a tuple such as ('issue/id', 7)" in refused(call, text).message
+
+
 @pytest.mark.filterwarnings("ignore::adalog.QueryWarning")
 def test_moments(db: adalog.Connection) -> None:
     t = db.transact([{"db/id": 1, "issue/title": "old"}]).t

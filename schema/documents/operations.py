@@ -138,7 +138,7 @@ class PreparingExecutor(Executor[Any]):
         try:
             chosen = selected(self, parent_type, details)
             model = self.schema.extensions[TYPED_MODEL]
-            return await resolve(self.context_value, model, field.extensions[TYPED_ROOT], chosen)
+            return await resolve(self.context_value, model, field.extensions[TYPED_ROOT], chosen, path)
         except Exception as raw_error:  # noqa: BLE001 (as graphql-core does with what a resolver raises)
             self.handle_field_error(raw_error, field.type, details, path)
             return None

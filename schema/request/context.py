@@ -114,7 +114,7 @@ class Context:
     warnings: dict[tuple[str | int, ...], Sequence[Diagnostic]] = field(default_factory=dict)
     budget: ResponseBudget = field(init=False)
     visible: VisibleDatabase = field(init=False)
-    reads: list[tuple[Any, asyncio.Future[JsonChunks]]] = field(default_factory=list)
+    reads: list[tuple[Any, asyncio.Future[tuple[JsonChunks, Sequence[Diagnostic]]]]] = field(default_factory=list)
     # None where the client takes nothing but JSON.
     attachment: Attachment | None = None
     lookups: CacheLookups = field(default_factory=CacheLookups)

@@ -21,6 +21,7 @@ from graphql.execution.get_variable_signature import get_variable_signature
 from graphql.execution.values import VariableValues, input_is_nested_too_deeply
 from graphql.utilities.coerce_input_value import coerce_default_value, coerce_input_value
 
+from adalog.datalog.diagnostics import Diagnostic
 from adalog.schema.arguments.viewers import visible_as_named
 from adalog.schema.request.budget import JsonChunks
 from adalog.schema.request.context import Context, Services
@@ -116,16 +117,18 @@ class TypedField:
     async def answer(self, context: Context, given: TypedArguments) -> dict[str, Any]:
         """The body of the answer."""
         try:
-            found = await self._read(context, given)
+            found, told = await self._read(context, given)
         except Exception as error:  # noqa: BLE001 - as in GraphQL: it is the field's
             described = format_located(error, self.node, [self.alias])
             return {"errors": [described], "data": {self.alias: None} if self.nullable else None}
+        if told:
+            context.warnings[(self.alias,)] = told
         lookups = context.lookups
         if given.reads.is_newest and lookups.queries and not lookups.missed and context.visible.guard is None:
             context.holds_for = context.present(context.visible)
         return {"data": {self.alias: found}}
 
-    async def _read(self, context: Context, given: TypedArguments) -> JsonChunks:
+    async def _read(self, context: Context, given: TypedArguments) -> tuple[JsonChunks, Sequence[Diagnostic]]:
         arguments, values = given.reads.chosen.arguments, given.values
         visible = visible_as_named(context, filled_value(arguments.get("as"), values))
         asked = given.reads.read(context, values, visible.key)

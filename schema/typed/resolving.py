@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from graphql.pyutils import Path
+
 from adalog.schema.request.budget import JsonChunks
 from adalog.schema.request.context import Context
 from adalog.schema.typed.model import Model
@@ -13,15 +15,19 @@ from adalog.schema.typed.roots import MUTATIONS, TypedRoot
 from adalog.schema.typed.selection import Selected
 
 
-async def resolve(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> JsonChunks:
-    """The JSON of a typed root field; those of one request that read the same share it. Raises AdalogError."""
+async def resolve(context: Context, model: Model, root: TypedRoot, chosen: Selected, path: Path) -> JsonChunks:
+    """The JSON of a typed root field, whose path gets its warnings; the fields of one request that read the same
+    share an answer. Raises AdalogError."""
     if root.kind in MUTATIONS:
         return await mutated(context, model, root, chosen)
     for other, reading in context.reads:
         if other.is_same(chosen):
-            found = await reading
+            found, told = await reading
+            context.warn(path, told)
             context.budget.take(found.nbytes)
             return found
     reading = asyncio.ensure_future(read(context, model, root, chosen))
     context.reads.append((chosen, reading))
-    return await reading
+    found, told = await reading
+    context.warn(path, told)
+    return found

@@ -71,6 +71,12 @@ class PastLimits:
         return self._by_days[value]
 
 
+def may_lack(view: Snapshot) -> bool:
+    """Whether retention may have taken something that the view would show: of a view of the past or a history, of a
+    database with an excision."""
+    return view.origin.excised > 0 and (view.is_past or view.is_history)
+
+
 def forgotten_of(view: Snapshot) -> tuple[PastLimits, ...]:
     """The limits at each moment at which retention may have run, newest first, for a view of the past or a history;
     () if the view shows nothing that could be gone.
@@ -78,9 +84,9 @@ def forgotten_of(view: Snapshot) -> tuple[PastLimits, ...]:
     A run leaves no mark. The last excision may have been one, and there may have been one just before each change
     of the limits.
     """
-    excised = view.origin.excised
-    if not excised or not (view.is_past or view.is_history):
+    if not may_lack(view):
         return ()
+    excised = view.origin.excised
     raw = view.raw if isinstance(view, GuardedSnapshot) else view
     changed = {t for limit in bootstrap.RETAINING for t in raw.data_of(limit).events(0, excised).t.tolist()}
     runs = sorted({excised, *(t - 1 for t in changed if t > 1)}, reverse=True)

@@ -113,6 +113,42 @@ def test_views_of_the_past_that_may_lack_something_say_so() -> None:
             assert WARNED in codes
 
 
+TYPED = """{
+    sensors(basis: $basis) { value } all: sensors(basis: $basis) { value } pairs: sensors(basis: $basis) { id }
+    page: sensorsConnection(basis: $basis, first: 1) { totalCount nodes { value } }
+    sensor(id: "1", basis: $basis) { value }
+}"""
+
+
+@pytest.mark.parametrize("beside", ["", " __typename"])
+def test_typed_fields_say_so_by_their_paths(beside: str) -> None:
+    """A document of one field is answered without GraphQL's executor, and has the same warnings."""
+    numbers = (f"[[:db/add 1 :sensor/value {number}]]" for number in (1, 2, 3))
+    with gateway(None, SCHEMA, *numbers, DECLARED) as opened:
+        before = opened.post("{ sensors(basis: {t: 2}) { value }" + beside + " }").json()
+        opened.database.retain()
+        document = "query ($basis: BasisInput) { sensors(basis: $basis) { value }" + beside + " }"
+        # Twice: the second one finds its answer in the cache.
+        answers = [opened.post(document, basis={"t": 2}).json() for _ in range(2)]
+        for answer in answers:
+            (warning,) = answer["extensions"]["warnings"]
+            assert (warning["code"], warning["path"], warning["line"]) == (WARNED, ["sensors"], None)
+            assert ":sensor/value that had ended before t = 5" in warning["message"]
+        silent = [opened.post(document, basis=basis).json() for basis in (None, {"t": 4})]
+        assert all("extensions" not in each for each in (before, *silent))
+
+
+def test_each_typed_field_has_its_own_warning() -> None:
+    numbers = (f"[[:db/add 1 :sensor/value {number}]]" for number in (1, 2, 3))
+    with gateway(None, SCHEMA, *numbers, DECLARED) as opened:
+        opened.database.retain()
+        answer = opened.post("query ($basis: BasisInput) " + TYPED, basis={"t": 2}).json()
+        paths = [each["path"] for each in answer["extensions"]["warnings"]]
+        assert paths == [["sensors"], ["all"], ["pairs"], ["page"], ["sensor"]]
+        early = opened.post("query ($basis: BasisInput) " + TYPED, basis={"asOf": "1970-01-01T00:00:00Z"}).json()
+        assert {each["code"] for each in early["extensions"]["warnings"]} == {"BASIS_EMPTY"}
+
+
 def test_who_sees_a_part_is_told_of_what_is_visible(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"ada:read:{hashlib.sha256(b'ada').hexdigest()}\n")

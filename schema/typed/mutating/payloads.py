@@ -89,7 +89,8 @@ async def _payload(context: Context, mutation: TypedMutation, report: TxReport, 
             chunks.append(b"null")
         else:
             root, reading = _reading(mutation, each, entities, report.t)
-            chunks += (await read(context, mutation.model, root, reading)).chunks
+            found, _ = await read(context, mutation.model, root, reading)
+            chunks += found.chunks
     return JsonChunks((*chunks, b"}"))
 
 

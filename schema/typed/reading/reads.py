@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.errors import AdalogError, invalid_argument
 from adalog.datalog.values import Keyword
 from adalog.executor.answer.result import Result
@@ -36,6 +37,7 @@ from adalog.schema.typed.roots import TypedRoot
 from adalog.schema.typed.selection import Selected
 from adalog.schema.typed.slots import Slot
 from adalog.store.files.gc_pause import uncollected
+from adalog.store.snapshot.past_limits import may_lack
 from adalog.store.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -194,8 +196,10 @@ _COMPILERS: Final[Mapping[str, Callable[[SelectionCompiler, TypeModel | None, Se
 }
 
 
-async def read(context: Context, model: Model, root: TypedRoot, chosen: Selected) -> JsonChunks:
-    """The JSON of a root field."""
+async def read(
+    context: Context, model: Model, root: TypedRoot, chosen: Selected
+) -> tuple[JsonChunks, Sequence[Diagnostic]]:
+    """(the JSON of a root field, what is suspicious about the moment that it reads)"""
     visible = visible_as_named(context, chosen.arguments.get("as"))
     asked = compiled(context, model, root, chosen, visible.key)
     return await answered(context, visible, asked, chosen.arguments.get("basis"))
@@ -203,29 +207,30 @@ async def read(context: Context, model: Model, root: TypedRoot, chosen: Selected
 
 async def answered(
     context: Context, visible: VisibleDatabase, asked: TypedRead, basis: Mapping[str, Any] | None
-) -> JsonChunks:
-    """The JSON of a compiled root field, read as of a basis."""
+) -> tuple[JsonChunks, Sequence[Diagnostic]]:
+    """The same of a compiled root field, read as of a basis."""
     services = context.services
     within = Cancel.after(services.limits.timeout_ms)
-    snapshot = await _snapshot(context, visible, asked, basis, within)
+    told: list[Diagnostic] = []
+    snapshot = await _snapshot(context, visible, asked, basis, within, told)
     if asked.anchors and all(snapshot.attribute(each) is None for each in asked.anchors):
-        return await _written(context, asked, dict.fromkeys(asked.parts), within)
+        return await _written(context, asked, dict.fromkeys(asked.parts), within), told
     if asked.texts is not None and services.texts is not None and asked.texts.suits(snapshot, services.texts):
-        result = await _ran(context, asked, asked.parts[_ROWS], snapshot, within, unpulled=True)
+        result = await _ran(context, asked, asked.parts[_ROWS], snapshot, within, told, unpulled=True)
         entities = result.codes_of(0, 0, len(result)).tolist()
         texts = asked.texts.write(snapshot, entities, services.texts, within)
         if texts is not None:
             context.rows += len(result)
-            return _whole(context, asked, texts)
+            return _whole(context, asked, texts), told
     found: dict[str, Any] = {}
     for key, query in asked.parts.items():
-        result = await _ran(context, asked, query, snapshot, within)
+        result = await _ran(context, asked, query, snapshot, within, told)
         context.rows += len(result)
         if result.shape == "scalar":
             found[key] = result.column(0)[0] if len(result) else None
         else:
             found[key] = result.column(0) if result.shape == "collection" else result.rows()
-    return await _written(context, asked, found, within)
+    return await _written(context, asked, found, within), told
 
 
 def read_at_once(
@@ -258,9 +263,11 @@ async def _ran(
     query: QueryText,
     snapshot: Snapshot,
     within: Cancel,
+    told: list[Diagnostic],
     *,
     unpulled: bool = False,
 ) -> Result:
+    """The answer of a part. told: gets the warnings that retention may have taken some of it."""
     request = QueryRequest(
         query.text,
         query.arguments(asked.parameters, snapshot),
@@ -272,6 +279,12 @@ async def _ran(
     try:
         result = await context.services.pool.arun(request)
         context.lookups.add(result)
+        if may_lack(snapshot) and result.question is not None:
+            suspicious = await context.services.pool.adiagnostics(result.question)
+            forgotten = (each.message for each in suspicious if each.code == Suspicion.PAST_FORGOTTEN)
+            # Their places, too, are in a text that the client does not know; parts may read the same attribute.
+            found = (Diagnostic(Suspicion.PAST_FORGOTTEN, message, None) for message in forgotten)
+            told += [each for each in found if each not in told]
         return result
     except AdalogError as error:
         # Its place is in a text that the client does not know.
@@ -294,8 +307,10 @@ async def _snapshot(
     asked: TypedRead,
     basis: Mapping[str, Any] | None,
     within: Cancel,
+    told: list[Diagnostic],
 ) -> Snapshot:
-    """The snapshot that a root field reads: of its cursors, of its basis, or the one of the request."""
+    """The snapshot that a root field reads: of its cursors, of its basis, or the one of the request. told: gets
+    what is suspicious about the basis."""
     cursors = asked.cursors
     given = {name: value for name, value in (basis or {}).items() if value is not None and value is not False}
     if unknown := given.keys() - {"t", "asOf"}:
@@ -308,7 +323,8 @@ async def _snapshot(
         snapshot = context.present(visible)
     else:
         wanted = BasisInput(t=given.get("t"), as_of=given.get("asOf"))
-        snapshot = await BasisReading(context, visible, wanted, None, within.deadline).snapshot()
+        reading = BasisReading(context, visible, wanted, None, within.deadline, told=told)
+        snapshot = await reading.snapshot()
     if cursors.t not in (None, snapshot.t):
         raise invalid_argument(
             f"basis is of transaction {snapshot.t}, but the cursor is of transaction {cursors.t}; leave one of "

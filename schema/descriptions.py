@@ -282,6 +282,12 @@ TEXTS: Final = {
     "Attribute.isComponent": "Whether what it refers to is a part, pulled and deleted with the whole.",
     "Attribute.doc": "Its `:db/doc`.",
     "Attribute.datomCount": "Number of its datoms that hold now.",
+    "Attribute.noHistory": "Whether views show no past of it (`:db/noHistory`), and its retracted values go.",
+    "Attribute.retainDays": (
+        "Days after which retracted values may go: its own `:db/retainDays`, or that of `:db/retention`. Null: "
+        "no such limit."
+    ),
+    "Attribute.retainTransactions": "The same in transactions, by `:db/retainTransactions`.",
     "RunningQuery": "A query that waits for its turn or runs.",
     "RunningQuery.id": "For `cancelQuery`.",
     "RunningQuery.text": "The query, or the pattern of a pull; of a long one the beginning.",

@@ -167,7 +167,8 @@ def pull(pattern: Text, eids: tuple[str, ...], where: Target, form: str, **given
 @options.option("--all", "own", is_flag=True, help="Those that adalog itself declares, too.")
 @click.argument("prefix", default="")
 def attributes(prefix: str, where: Target, form: str, show: int | None, own: bool) -> None:
-    """List the attributes: type, cardinality, uniqueness, datoms; those that begin with PREFIX.
+    """List the attributes: type, cardinality, uniqueness, datoms, and how long their past is kept; those that begin
+    with PREFIX.
 
     \b
         adalog attributes package/

@@ -53,7 +53,9 @@ _PULL = """query (
   pullMany(pattern: $pattern, eids: $eids, basis: $basis, with: $with, timeoutMs: $timeoutMs, encoding: $as)
 }"""
 _ATTRIBUTES = """{
-  attributes { ident valueType cardinality unique isComponent doc datomCount }
+  attributes {
+    ident valueType cardinality unique isComponent doc datomCount noHistory retainDays retainTransactions
+  }
 }"""
 _REPORT = f"""t
     basisBefore
@@ -83,6 +85,7 @@ _ATTRIBUTE_COLUMNS = {
     "unique": "keyword",
     "component": "boolean",
     "count": "long",
+    "past": "string",
     "doc": "string",
 }
 
@@ -224,8 +227,20 @@ def _attribute_row(attribute: Mapping[str, Any]) -> list[Any]:
         *(None if name is None else values.Keyword(name) for name in named),
         attribute["isComponent"],
         int(attribute["datomCount"]),
+        _past(attribute),
         attribute["doc"],
     ]
+
+
+def _past(attribute: Mapping[str, Any]) -> str | None:
+    """How long retracted values stay; None if nothing limits it."""
+    if attribute["noHistory"]:
+        return "none"
+    for unit, field in (("day", "retainDays"), ("transaction", "retainTransactions")):
+        if attribute[field] is not None:
+            number = int(attribute[field])
+            return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
+    return None
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
@@ -48,6 +49,8 @@ from adalog.schema.writing.columnar import Objects
 from adalog.schema.writing.encoding import Encoding, iso
 from adalog.schema.writing.scalars import EDN, JSON, Long
 from adalog.store.snapshot.index import datom_spans
+from adalog.store.snapshot.past_limits import PastLimits
+from adalog.store.values import bootstrap
 
 if TYPE_CHECKING:
     from adalog.schema.request.visible_database import VisibleDatabase
@@ -476,8 +479,10 @@ def _database(visible: VisibleDatabase, snapshot: Snapshot) -> types.DatabaseTyp
 
 def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.AttributeType]:
     found = []
+    limits = PastLimits.of_view(snapshot, datetime.now(UTC))
     for attribute in snapshot.attributes():
         cancel.check()
+        by, value = limits.of(attribute) or (0, 0)
         found.append(
             types.AttributeType(
                 ident=edn.write(attribute.ident),
@@ -487,6 +492,9 @@ def _attributes(snapshot: Snapshot, cancel: Cancel) -> list[types.AttributeType]
                 is_component=attribute.kind.component,
                 doc=attribute.doc,
                 datom_count=Long(snapshot.count(attribute)),
+                no_history=attribute.kind.no_history,
+                retain_days=Long(value) if by == bootstrap.RETAIN_DAYS else None,
+                retain_transactions=Long(value) if by == bootstrap.RETAIN_TRANSACTIONS else None,
             )
         )
     return found

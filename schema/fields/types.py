@@ -394,6 +394,9 @@ class AttributeType:
     is_component: bool
     doc: str | None
     datom_count: Long
+    no_history: bool
+    retain_days: Long | None
+    retain_transactions: Long | None
 
 
 ATTRIBUTE_FIELDS: Reading = {
@@ -404,7 +407,14 @@ ATTRIBUTE_FIELDS: Reading = {
     "isComponent": attrgetter("is_component"),
     "doc": attrgetter("doc"),
     "datomCount": lambda attribute: write_long(attribute.datom_count),
+    "noHistory": attrgetter("no_history"),
+    "retainDays": lambda attribute: _limit(attribute.retain_days),
+    "retainTransactions": lambda attribute: _limit(attribute.retain_transactions),
 }
+
+
+def _limit(number: Long | None) -> int | str | None:
+    return None if number is None else write_long(number)
 
 
 @strawberry.type(name="Database")

@@ -37,6 +37,11 @@ class PastLimits:
     # By number of days: the first transaction of the last so many days.
     _by_days: dict[int, int] = field(init=False, default_factory=dict)
 
+    @staticmethod
+    def of_view(view: Snapshot, now: datetime) -> PastLimits:
+        """The limits in the database that a view shows, or shows a part of."""
+        return PastLimits(_raw(view), now)
+
     @cached_property
     def _said(self) -> Mapping[int, tuple[int, int]]:
         return limits_of(self.snapshot)
@@ -87,10 +92,14 @@ def forgotten_of(view: Snapshot) -> tuple[PastLimits, ...]:
     if not may_lack(view):
         return ()
     excised = view.origin.excised
-    raw = view.raw if isinstance(view, GuardedSnapshot) else view
+    raw = _raw(view)
     changed = {t for limit in bootstrap.RETAINING for t in raw.data_of(limit).events(0, excised).t.tolist()}
     runs = sorted({excised, *(t - 1 for t in changed if t > 1)}, reverse=True)
     return tuple(PastLimits(raw.at_most(t - 1), _instant(raw.at_most(t), t)) for t in runs)
+
+
+def _raw(view: Snapshot) -> Snapshot:
+    return view.raw if isinstance(view, GuardedSnapshot) else view
 
 
 def _instant(snapshot: Snapshot, t: int) -> datetime:

@@ -149,6 +149,24 @@ def test_each_typed_field_has_its_own_warning() -> None:
         assert {each["code"] for each in early["extensions"]["warnings"]} == {"BASIS_EMPTY"}
 
 
+def test_attributes_show_how_long_their_past_is_kept(tmp_path: Path) -> None:
+    folder = str(tmp_path / "data")
+    with Database.open(folder) as database:
+        named = ("a/none", "a/own", "a/all", "a/other")
+        database.transact(
+            "[" + "".join(f"{{:db/ident :{each} :db/valueType :db.type/long}}" for each in named) + "]"
+        )
+        database.transact(
+            "[{:db/ident :a/none :db/noHistory true} {:db/ident :a/own :db/retainTransactions 1}"
+            " {:db/ident :a/all :db/retainAll true} {:db/ident :db/retention :db/retainDays 1200}]"
+        )
+    shown = json.loads(adalog("attributes", "--data", folder, "--all", "--format", "json").stdout)
+    past = {each["ident"]: each["past"] for each in shown}
+    assert [past[f":{each}"] for each in named] == ["none", "1 transaction", None, "1,200 days"]
+    assert past[":db/ident"] is None
+    assert ":a/own :long :one 0 1 transaction" in " ".join(adalog("attributes", "--data", folder).stdout.split())
+
+
 def test_who_sees_a_part_is_told_of_what_is_visible(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"ada:read:{hashlib.sha256(b'ada').hexdigest()}\n")

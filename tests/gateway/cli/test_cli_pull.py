@@ -88,7 +88,7 @@ def test_what_is_refused(folder: str) -> None:
 
 def test_attributes(where: tuple[str, str]) -> None:
     lines = [line.split() for line in adalog("attributes", *where).stdout.splitlines()]
-    assert lines[0] == ["ident", "type", "cardinality", "unique", "component", "count", "doc"]
+    assert lines[0] == ["ident", "type", "cardinality", "unique", "component", "count", "past", "doc"]
     assert lines[2] == [":person/name", ":string", ":one", ":identity", "4", "What", "they", "are", "called"]
     assert lines[4] == [":person/child", ":ref", ":many", "3"]
     assert " ".join(lines[-2]).endswith("of adalog's own, :db/…, are not listed; --all lists them")
@@ -116,15 +116,16 @@ def test_attributes_in_other_formats(folder: str) -> None:
             "unique": ":identity",
             "component": False,
             "count": 4,
+            "past": None,
             "doc": "What they are called",
         }
     ]
     assert adalog(*say, "edn").stdout == (
         "[{:ident :person/name, :type :string, :cardinality :one, :unique :identity, :component false, :count 4, "
-        ':doc "What they are called"}]\n'
+        ':past nil, :doc "What they are called"}]\n'
     )
     assert adalog(*say, "csv").stdout.splitlines()[1] == (
-        ":person/name,:string,:one,:identity,false,4,What they are called"
+        ":person/name,:string,:one,:identity,false,4,,What they are called"
     )
     assert "ident         :person/name" in adalog(*say, "expanded").stdout
     assert adalog(*say, "arrow").exit_code == 0

@@ -48,12 +48,12 @@ def on_terminal(columns: int, *arguments: str) -> list[str]:
 def test_a_narrow_terminal(folder: str) -> None:
     head, *_, note, hidden, _ = on_terminal(70, "attributes", "--data", folder)
     assert head.split()[-1] == "doc"
-    assert len(head.split()) == 7
+    assert len(head.split()) == 8
     assert "cut to fit in 70 characters, in " in note
     assert "--all" in hidden
     lines = on_terminal(50, "attributes", "--data", folder)
-    names = ["ident", "type", "cardinality", "unique", "component", "count", "doc"]
-    assert [line.split()[0] for line in lines[1:8]] == names
+    names = ["ident", "type", "cardinality", "unique", "component", "count", "past", "doc"]
+    assert [line.split()[0] for line in lines[1:9]] == names
 
 
 def test_arrow_is_not_for_terminals(folder: str) -> None:

@@ -107,9 +107,9 @@ class FileAppends:
         driver.commit()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Takes back what was not committed. A connection that may only read is closed, and all others with it: the
-        shared memory beside the file, which may be what was opened to be read, is one for the whole process. The next
-        append opens the file anew."""
+        """Rolls back what was not committed. A connection that may only read is closed with all others, since the
+        process has one shared memory file, which may be what was opened read-only. The next append opens the file
+        anew."""
         if self._kept is None:
             return
         with suppress(sqlite3.Error):

@@ -1,8 +1,8 @@
 """Opens a killed process's log again and again while files cannot be opened by chance; run with the shim loaded.
 
-Its arguments are a folder to work in and the control's file; it prints how often opening failed, how often an append
-was refused as the log could only be read, the seeds with which something was lost, and those with which a log that
-was open could not be written again on a disk that was well.
+Its arguments are a folder to work in and the control's file. It prints how often opening failed, how often an
+append was refused as READ_ONLY, the seeds with which something was lost, and the seeds with which an open log could
+not be written after the disk had recovered.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def main() -> None:
                     opened.append([LogEntry(2, 0, None, b"")])
                     break
                 except AdalogError as error:
-                    assert error.code is Code.READ_ONLY, error
+                    if error.code is not Code.READ_ONLY:
+                        raise
                     refused += 1
             if opened.newest() != 2:
                 stuck.append(seed)

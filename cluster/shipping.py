@@ -67,12 +67,12 @@ class ShippedSnapshot:
                 for each in manifest.segments():
                     discard(each)
                 return Snapshot.from_manifest(manifest.placed(lambda segment: fetched(depot, segment)))
-        return opened(manifest, afar=self.afar)
+        return open_snapshot(manifest, afar=self.afar)
 
 
-def opened(manifest: Manifest, *, afar: bool = False) -> Snapshot:
-    """A snapshot that another process has open. afar: this one may be on another machine. Raises DamagedSegment,
-    and BACKEND_UNAVAILABLE where its files are not here, or not any more."""
+def open_snapshot(manifest: Manifest, *, afar: bool = False) -> Snapshot:
+    """Opens the files of a snapshot that another process has open. afar: that process may be on another machine.
+    Raises DamagedSegment, and BACKEND_UNAVAILABLE if this machine does not have the files, or has them no more."""
     try:
         return Snapshot.from_manifest(manifest)
     except DamagedSegment:

@@ -12,10 +12,10 @@ _LOOK_AGAIN_SECONDS: Final = 0.01
 
 
 def until(found: Callable[[], T], seconds: float = 60.0) -> T:
-    """Calls `found` until its value is true, and returns that. Fails after the seconds, which only a fault
+    """Calls `found` until its value is true, and returns that value. Fails after `seconds`, which only a fault
     takes."""
     end = time.monotonic() + seconds
-    while not (held := found()):
-        assert time.monotonic() < end, f"it did not come to be so within {seconds} s"
+    while not (value := found()):
+        assert time.monotonic() < end, f"{found} was still {value!r} after {seconds} s"
         time.sleep(_LOOK_AGAIN_SECONDS)
-    return held
+    return value

@@ -121,7 +121,7 @@ class ResultCache:
         self.settings = settings
         self.tally = Tally()
         self.memory: LruCache[bytes, CachedValue] = LruCache(settings.memory_bytes, settings.entry_bytes)
-        self.redis = None if settings.redis is None else _connected(settings.redis, self.tally, database)
+        self.redis = None if settings.redis is None else _redis_layer(settings.redis, self.tally, database)
         self.engine = engine
         self.turns = turns
         self.keys = CacheKeys(database, LruCache(settings.shape_bytes))
@@ -153,8 +153,8 @@ class ResultCache:
         return await self._answer(question, _LoopDriver(self, Cancel(question.deadline, text=question.text)))
 
     def lacks(self, text: str, args: Sequence[Any], source: str, snapshot: Snapshot, most: int) -> CacheKey | None:
-        """The key for `keep` of an answer that is computed at once. None where there is one, or only `arun` can
-        tell. The arguments are those of `CacheKeys.again`."""
+        """The key for `keep` of an answer that is computed at once. None if the cache has the answer, or if only
+        `arun` can find out. The arguments are those of `CacheKeys.again`."""
         key = None if self.redis is not None else self.keys.again(text, args, source, snapshot, most)
         return None if key is None or key.name in self.memory else key
 
@@ -242,14 +242,14 @@ class ResultCache:
         return outcome
 
     def _is_current(self, databases: Iterable[Snapshot]) -> bool:
-        """Whether nothing was excised since these were taken."""
+        """Whether nothing was excised since these snapshots were taken."""
         return is_committed(databases, self._database.snapshot())
 
     def _keep(self, key: CacheKey, value: CachedValue, databases: Iterable[Snapshot]) -> bool:
         """Keeps a value of some databases in this process; returns False if it is too large."""
         is_kept = self.memory.put(key.name, value, value.nbytes)
         if not self._is_current(databases):
-            # All was forgotten before, or is now.
+            # The cache is emptied once after an excision, perhaps before this value came.
             self.memory.remove(key.name)
         return is_kept
 
@@ -466,7 +466,7 @@ def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a thread's driver does not suspend")
 
 
-def _connected(settings: RedisSettings, tally: Tally, database: Database) -> RedisLayer:
+def _redis_layer(settings: RedisSettings, tally: Tally, database: Database) -> RedisLayer:
     require("redis", "redis", "a cache in Redis")
     from adalog.executor.cache.redis_layer import RedisLayer
 

@@ -103,7 +103,7 @@ class CacheKeys:
 
     def again(self, text: str, args: Sequence[Any], source: str, snapshot: Snapshot, most: int) -> CacheKey | None:
         """The key of a query that was asked on the same snapshot, of single values that name no attributes; None
-        where all of the question has to be looked at. `source`: the name of `$`; `most`: rows that it may have."""
+        if the whole question has to be read. `source`: the name of `$`; `most`: the limit of its rows."""
         shape = self._shapes.get((text, None))
         begun = None if shape is None else shape.begun
         if begun is None or not begun.holds((False, most, "AUTO"), {source: snapshot}):

@@ -87,8 +87,8 @@ class RedisLayer:
         identity: str = "",
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """identity: of the database whose answers these are. Raises ARG_INVALID for a URL that is none. Connects in
-        the background."""
+        """Connects in the background. identity: of the database whose answers are kept. Raises ARG_INVALID for a
+        text that is no URL."""
         self.settings = settings
         digest = hashlib.blake2b(identity.encode(), digest_size=_OWNER_BYTES).hexdigest()
         self._owner = f"{digest}:"
@@ -199,8 +199,8 @@ class RedisLayer:
         seconds: float,
         is_current: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Writes an entry in the background if fetching it costs less than computing it did, and if it is current
-        by then: false from a moment before `forget` on for what that is about. Never waits."""
+        """Writes an entry in the background if fetching it costs less than computing it did, and if `is_current()`
+        is true then: it has to be false before `forget` is called for the entry's data. Never waits."""
         if not self.usable:
             return
         try:
@@ -304,7 +304,7 @@ class RedisLayer:
             self._closed.wait(_FIRST_PAUSE)
 
     def _is_own(self, name: bytes) -> bool:
-        """Earlier releases did not say whose an entry is: such a one may be this database's."""
+        """Names of earlier releases have no database; their entries may be of this one."""
         rest = name.removeprefix(self.settings.prefix.encode())
         return rest.startswith(self._owner.encode()) or b":" not in rest
 

@@ -48,7 +48,7 @@ def why(
     elements = question.query.find.elements
     if len(cells) != len(elements):
         raise invalid_argument(f"row has {len(cells)} cells, but :find has {len(elements)} columns")
-    asking = _Asking(_tied(question), plan, cells, run, plan_part)
+    asking = _Asking(_with_tied_attributes(question), plan, cells, run, plan_part)
     return cautiously(Options(), asking.reason, run.cancel)
 
 
@@ -198,7 +198,7 @@ class _Asking:
         return Texts({"": self.question.text} | ({} if rules is None else {RULES: rules}))
 
 
-def _tied(question: Question) -> Question:
+def _with_tied_attributes(question: Question) -> Question:
     """The question with the entities of attributes tied to them. Its scopes say which variables these are, and
     clauses are looked at without the scope around them."""
     is_ref = Statistics(question.databases, {}).is_ref

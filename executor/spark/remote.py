@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, Final
 
-from adalog.cluster.shipping import Shipping, opened
+from adalog.cluster.shipping import Shipping, open_snapshot
 from adalog.cluster.status import SessionStatus
 from adalog.datalog.errors import AdalogError, Code, unavailable
 from adalog.executor.answer.parquet import Output, ParquetPart
@@ -167,7 +167,7 @@ def run_sent(engine: SparkEngine, memory: Memory, sent: RemoteJoin, gone: Callab
     with memory.lent(cancel):
         # Written by a process of our own.
         manifests = {name: pickle.loads(each) for name, each in sent.databases.items()}  # noqa: S301
-        databases = {name: opened(each) for name, each in manifests.items()}
+        databases = {name: open_snapshot(each) for name, each in manifests.items()}
         values = Scratch(next(iter(databases.values())).codes, take=cancel.budget.take)
         values.adopt(sent.made)
         inputs = Inputs(sent.start, {name: list(each) for name, each in sent.relations.items()}, databases)

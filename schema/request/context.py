@@ -86,15 +86,15 @@ def check_admin(reason: str) -> None:
 
 @dataclass(slots=True)
 class CacheLookups:
-    """What the cache was asked for: how many queries, rows and pulls apart how many values, and whether it lacked
-    something."""
+    """The lookups of one request in the cache: the number of queries, the number of values (rows, and each pull),
+    and whether one was missing."""
 
     queries: int = 0
     values: int = 0
     missed: bool = False
 
     def add(self, result: Result) -> None:
-        """Adds those of a query's answer."""
+        """Adds the lookups for a query's answer."""
         self.queries += 1
         self.values += 1 + len(result.pulled)
         self.missed |= result.cache != "HIT"

@@ -43,7 +43,7 @@ class Cursor:
     def check(self, snapshot: Snapshot, argument: str = "after") -> None:
         """Raises ARG_INVALID if a snapshot of its moment may have other rows by now. argument: that it came as."""
         if self.excised != excised_since(snapshot, self.t):
-            raise outdated(argument)
+            raise outdated_cursor(argument)
 
 
 class Cursors:
@@ -97,10 +97,11 @@ def excised_since(snapshot: Snapshot, t: int) -> int:
     return excised if excised > t else 0
 
 
-def outdated(argument: str) -> AdalogError:
+def outdated_cursor(argument: str) -> AdalogError:
+    """The error for a cursor from before an excision. argument: that it came as."""
     return invalid_argument(
-        f"`{argument}` is of before an excision, which may have taken rows of the pages so far; begin with the "
-        "first page"
+        f"`{argument}` was issued before an excision, which may have removed rows of the earlier pages; begin with "
+        "the first page"
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from adalog.cluster import session as sessions
 from adalog.cluster.failures import job_error, start_error
 from adalog.cluster.java import java_home
-from adalog.cluster.shipping import Shipping, opened
+from adalog.cluster.shipping import Shipping, open_snapshot
 from adalog.datalog.errors import AdalogError, Code
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import QueryRequest
@@ -112,7 +112,7 @@ def test_files_that_an_excision_removed_are_not_called_damaged(tmp_path: Path, a
         assert (caught.value.code, caught.value.retryable) == (Code.BACKEND_UNAVAILABLE, True)
         assert "as an excision does; send the query again" in caught.value.message
         with pytest.raises(AdalogError, match="send the query again"):
-            opened(before.manifest())
+            open_snapshot(before.manifest())
 
 
 @pytest.mark.parametrize("afar", [True, False])

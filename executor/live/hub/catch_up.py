@@ -52,7 +52,7 @@ class CatchUpMessages:
     private: PrivateView | None = None
 
 
-EXCISED: Final = "an excision has taken something since of what the stream was made from"
+EXCISED: Final = "an excision has removed data since that the stream's rows were computed from"
 
 
 class GapError(Exception):
@@ -84,12 +84,12 @@ class AnswerCatchUp:
         return self._rest(at, now, form, cancel, since.rows or 0)
 
     def _moments(self, since: StreamPosition) -> tuple[Snapshot, Snapshot]:
-        """(the newest moment, that of a position). Raises GapError where an excision may have taken rows that were
-        sent."""
+        """(the newest moment, that of a position). Raises GapError if an excision may have removed rows that the
+        client has."""
         database = self.parts.pool.database
         now, at = database.snapshot(), database.at(t=since.t)
         excised = at.origin.excised
-        # There may be one between the two.
+        # An excision may come between the two reads.
         if excised != now.origin.excised or (since.rows and since.is_outdated(excised)):
             raise GapError(EXCISED)
         return now, at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adalog.datalog.errors import invalid_argument
-from adalog.schema.request.cursor import Cursor, Cursors, excised_since, outdated, question
+from adalog.schema.request.cursor import Cursor, Cursors, excised_since, outdated_cursor, question
 from adalog.store.snapshot.snapshot import Snapshot
 
 
@@ -30,7 +30,7 @@ class PageCursors:
                 "come from one response"
             )
         if self.t is not None and self.excised != cursor.excised:
-            raise outdated(argument)
+            raise outdated_cursor(argument)
         self.t, self.excised = cursor.t, cursor.excised
         return cursor.offset, cursor.question.partition(".")[2]
 
@@ -39,7 +39,7 @@ class PageCursors:
         may have other rows than they know of."""
         excised = excised_since(snapshot, snapshot.t)
         if self.t is not None and self.excised != excised:
-            raise outdated("after")
+            raise outdated_cursor("after")
         self.t, self.excised = snapshot.t, excised
 
     def write(self, asked: str, owner: str, place: int) -> str:

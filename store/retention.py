@@ -1,7 +1,7 @@
-"""Retention of a database: history that need not stay is folded away when asked for, and in the background.
+"""Retention of a database: retracted values past their limits are removed, on demand and in the background.
 
-A run goes in steps. Each is a transaction of its own, between others: a killed process has done some of them. Of
-several processes on one log, the one that folds runs it; two at once would take the same, once.
+A run has steps, each a transaction of its own, so that a killed process leaves each step done or not begun. Of
+several processes on one log, the one that folds runs it; if two do at once, each value is removed once.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from adalog.store.values.attribute import Attribute
 _LOGGER: Final = logging.getLogger("adalog.store")
 # The background looks so many seconds after its start, and after each look.
 _LOOK_SECONDS: Final = 60.0
-# Runs in the background spare what attributes with `:db/noHistory` lost in the last minute. So processes and
-# checkpoints that are no further behind need not be rebuilt.
+# Runs in the background leave the values of attributes with `:db/noHistory` that were retracted in the last minute.
+# So processes and checkpoints that are no further behind need not be rebuilt.
 _SPARED_MS: Final = 60_000
 
 
 @dataclass(frozen=True)
 class RetentionResult:
-    """What a run did: how many datoms went, in how many steps; t: the last one, 0 for none."""
+    """How many datoms a run removed, in how many steps. t: the transaction of the last step, 0 for none."""
 
     datoms: int
     steps: int
@@ -88,11 +88,11 @@ class Retention:
             self._thread.join()
 
     def run(self) -> RetentionResult:
-        """Folds away all history that need not stay now. Raises as a transaction does."""
+        """Removes all values that are past their limits now. Raises as a transaction does."""
         return self._run(points_of(self._snapshot(), self._now()), lambda: False)
 
     def look(self) -> RetentionResult | None:
-        """Runs it in the background if it is worth that; None if not."""
+        """Runs retention in the background if enough values are past their limits; None if not."""
         if not self._may_run():
             return None
         snapshot, now = self._snapshot(), self._now()
@@ -125,8 +125,6 @@ class Retention:
             try:
                 self.look()
             except AdalogError as error:
-                _LOGGER.warning(
-                    "history that need not stay is still there, until the next attempt: %s", error.message
-                )
+                _LOGGER.warning("a run of retention failed, and is tried again in a minute: %s", error.message)
             except Exception:
-                _LOGGER.exception("history that need not stay is still there, until the next attempt")
+                _LOGGER.exception("a run of retention failed, and is tried again in a minute")

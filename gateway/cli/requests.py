@@ -285,7 +285,7 @@ def _indented(value: Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def run_retain(settings: Settings) -> None:
-    """Folds away the history that need not stay, and prints how much it was, once no file has it."""
+    """Removes the retracted values that are past their limits, and prints how many, once no file has them."""
     from adalog.gateway.opening import open_database
     from adalog.store.snapshot.past_limits import limits_of
 

@@ -66,10 +66,10 @@ def revert(t: int, where: Target, dry_run: bool, form: str) -> None:
 @data_option
 @segments_option
 def retain(**_: Any) -> None:
-    """Fold away now the history that need not stay, as :db/retainDays, :db/retainTransactions or :db/noHistory say.
+    """Remove now the retracted values that are past a limit: :db/retainDays, :db/retainTransactions, :db/noHistory.
 
-    A server does it by itself. What was retracted before goes from the log, from segments and from answers about
-    the past; what holds stays. The line printed is JSON: {"datoms", "steps", "t", "seconds"}.
+    A server does so by itself. The values leave the log, segments and answers about the past; current values stay.
+    The line printed is JSON: {"datoms", "steps", "t", "seconds"}.
 
     \b
         adalog transact --data plant '[{:db/ident :sensor/value :db/retainDays 30}]'

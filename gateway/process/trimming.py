@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from adalog.store.files.gc_pause import collect
+from adalog.store.files.gc_pause import collect, spare_old
 
 _STATM: Final = Path("/proc/self/statm")
 _SECONDS: Final = 1.0
@@ -138,6 +138,9 @@ class MemoryTrimming:
         return self._pause
 
     def _run(self) -> None:
-        pause = _SECONDS
-        while not self._stopped.wait(pause):
-            pause = self.look()
+        left = _SECONDS
+        while not self._stopped.wait(_SECONDS):
+            left -= _SECONDS
+            if left <= 0.0:
+                left = self.look()
+            spare_old()

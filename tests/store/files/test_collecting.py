@@ -146,3 +146,40 @@ assert collect(whole=False) and gone() is None, "they did not"
 def test_very_many_that_do_not_go_by_themselves_are_garbage() -> None:
     done = subprocess.run([sys.executable, "-c", _LEFT], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+_OLD = """
+import gc, weakref
+from adalog.store.files import gc_pause
+from adalog.store.files.gc_pause import collect, spare_old
+
+class Node:
+    def __init__(self):
+        self.itself = self
+
+looked_through = []
+gc.set_threshold(1_000, 2, 10)
+gc.collect()
+gc.freeze()
+gc.callbacks.append(lambda phase, info: looked_through.append(info["generation"]) if phase == "start" else None)
+kept, frozen = [], gc.get_freeze_count()
+# As many as would have Python look through all of them again and again.
+for number in range(100_000):
+    kept.append(Node())
+    if number % 3_000 == 0:
+        spare_old()
+assert 1 in looked_through and 2 not in looked_through, "what is old is looked through"
+assert gc.get_freeze_count() - frozen > 80_000
+old, young = weakref.ref(kept[0]), Node()
+late = weakref.ref(young)
+del young, kept
+looked_through.clear()
+assert collect(whole=False) and looked_through == [1]
+assert late() is None and old() is not None
+assert collect(whole=True) and old() is None
+"""
+
+
+def test_what_is_old_is_looked_through_by_whole_collections_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", _OLD], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

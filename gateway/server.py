@@ -48,8 +48,8 @@ _SWITCH_SECONDS = 0.0005
 # Young objects after which the collector looks through them. The requests of a moment have more than Python's own
 # 700, so that the same ones would be looked through again and again.
 _YOUNG_OBJECTS = 5_000
-# Collections of young objects after which what they left is looked through once more. All threads wait meanwhile: with
-# Python's own 10, for 15 to 30 ms where thousands of subscribers come.
+# Collections of young objects after which what they left is looked through once more. All threads wait meanwhile:
+# with Python's own 10, for 15 to 30 ms where thousands of subscribers come.
 _YOUNG_COLLECTIONS = 2
 # In which the event loop accepts what waits at a port that is closed; one is enough where no new connection begins.
 _MOST_TURNS = 100

@@ -18,7 +18,7 @@ from adalog.datalog.values import identity
 from adalog.executor.answer.result import Result
 from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.live.subscribers.event import Event, EventKind, Message
-from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName
+from adalog.executor.live.subscribers.resume import ResumeToken, ResumeTokens, StreamName
 from adalog.executor.question.arguments import BasisArgument
 from adalog.executor.question.cost import few
 from adalog.executor.question.request import QueryRequest
@@ -212,13 +212,13 @@ class TypedLiveForm:
         with self._lock:
             self._follow_schema(cancel)
             self.read.cursors.t = event.t
-            resume = self.tokens.write(self.name, event.position)
+            token = self.tokens.write(self.name, event.position)
             fields = self.selected.of(self.selected.type_name)
             rows = _ShownRows.of(event, bool(self.read.shapes))
             writer = JsonWriter(cancel.budget.take)
-            shown = {each.key: self._value(each, event, resume, rows, writer, cancel) for each in fields}
+            shown = {each.key: self._value(each, event, token, rows, writer, cancel) for each in fields}
         payload = orjson.dumps({"data": {self.selected.key: shown}})
-        return Message(event.kind, event.position, payload, len(payload), resume)
+        return Message(event.kind, event.position, payload, len(payload), token)
 
     def _follow_schema(self, cancel: Cancel) -> None:
         """Reads the fields as the newest schema has them. Raises a retryable QUERY_INVALID if that is otherwise."""
@@ -238,7 +238,13 @@ class TypedLiveForm:
         self.model, self.read = model, read
 
     def _value(
-        self, chosen: Selected, event: Event, resume: str, rows: _ShownRows, writer: JsonWriter, cancel: Cancel
+        self,
+        chosen: Selected,
+        event: Event,
+        token: ResumeToken,
+        rows: _ShownRows,
+        writer: JsonWriter,
+        cancel: Cancel,
     ) -> Any:
         match chosen.field:
             case "__typename":
@@ -248,7 +254,7 @@ class TypedLiveForm:
                 idle = event.kind is EventKind.DELTA and not rows and self._order(event) is None
                 return EventKind.PROGRESS if idle else event.kind
             case "basisT" | "resume" | "reason" | "last":
-                return value_of_event(chosen.field, event, resume)
+                return value_of_event(chosen.field, event, token)
             case "first":
                 return event.start == 0 if event.kind is EventKind.SNAPSHOT else None
             case "added":

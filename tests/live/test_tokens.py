@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,19 @@ import pytest
 import sqlalchemy as sa
 
 from adalog.datalog.errors import AdalogError, Code
+from adalog.executor.live.hub import views as views_module
 from adalog.executor.live.hub.feed import Feed
+from adalog.executor.live.hub.hub import Hub
+from adalog.executor.live.settings import LiveSettings
 from adalog.executor.live.subscribers.changes import ValuesForm
-from adalog.executor.live.subscribers.event import EventKind
+from adalog.executor.live.subscribers.event import EventKind, Message, StreamPosition
+from adalog.executor.live.subscribers.resume import ResumeTokens, StreamName
 from adalog.store.database import Database
 from adalog.store.log.log import Log
 from tests.live.following import Reader, hub_over, on_hub
 from tests.live.test_graphql import Asking
 
+YOUNGER = "[:find ?name :in $ ?most :where [?e :name ?name] [?e :age ?age] [(< ?age ?most)]]"
 AGES = "[:find ?name ?age :where [?e :name ?name] [?e :age ?age]]"
 
 
@@ -112,6 +118,77 @@ def test_idleness_that_cannot_be_told_is_not_due_again_at_once(
             reader.read()
         assert ended.value.code is Code.INTERNAL
     assert "a mistake" in caplog.text
+
+
+def test_the_idleness_of_many_is_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Feeds that are due one after the other wait for the same turn, and none longer than till it is due again."""
+    with Database.open(":memory:") as database, hub_over(database, progress_seconds=3_600.0) as hub:
+        database.transact("[" + " ".join(f'{{:name "{age}" :age {age}}}' for age in range(60)) + "]")
+        readers = [Reader(database, hub.pool, YOUNGER, (age,)) for age in range(60)]
+        for reader in readers:
+            reader.until(1)
+        views = hub._views
+        told: list[tuple[float, Feed]] = []
+        clock = {"now": 1_000.0}
+
+        def turns(until: float) -> set[float]:
+            """When PROGRESS was sent, where the hub comes as soon as it is due."""
+            del told[:]
+            while (at := views.idle_at) is not None and at <= until:
+                clock["now"] = max(clock["now"], at)
+                views.idle()
+            return {at for at, _ in told}
+
+        def measure() -> None:
+            with monkeypatch.context() as patched:
+                patched.setattr(views_module.time, "monotonic", lambda: clock["now"])
+                patched.setattr(
+                    views, "_tell", lambda feed, event: (told.append((clock["now"], feed)), views.told(feed))
+                )
+                for number, feed in enumerate(list(views._idle)):
+                    views._idle[feed] = 1_001.0 + 0.001 * number
+                assert 7 <= len(turns(1_002.0)) <= 9, "once in eight milliseconds"
+                assert len(told) == len({feed for _, feed in told}) == 60
+                # More than a turn may tell of are due at once, and often.
+                patched.setattr(
+                    views, "_parts", replace(views._parts, settings=LiveSettings(progress_seconds=0.01))
+                )
+                for feed in list(views._idle):
+                    views._idle[feed] = 1_003.0
+                clock["now"] = 1_003.0
+                turns(1_004.0)
+                assert len(told) > 60 * 80, "each of them gets it as often as it should"
+
+        on_hub(hub, measure)
+
+
+def test_a_token_is_signed_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    signed: list[int] = []
+    text = ResumeTokens.text
+
+    def noted(tokens: ResumeTokens, name: StreamName, position: StreamPosition, mark: str) -> str:
+        signed.append(position.t)
+        return text(tokens, name, position, mark)
+
+    monkeypatch.setattr(ResumeTokens, "text", noted)
+
+    async def first(hub: Hub, shown: str) -> Message:
+        document = f"subscription ($q: EDN!) {{ live(query: $q) {{ {shown} }} }}"
+        stream = await Asking(hub.database, hub).subscribe(document, q=AGES)
+        message = await anext(stream)
+        stream.close()
+        return message
+
+    with Database.open(":memory:") as database, hub_over(database) as hub:
+        database.transact('[{:name "Ada" :age 36}]')
+        plain = asyncio.run(first(hub, "kind basisT"))
+        assert signed == []
+        # Such as the id of an event over server-sent events, the same for all of its readers.
+        assert plain.resume == plain.resume
+        assert signed == [1]
+        shown = asyncio.run(first(hub, "kind resume"))
+        assert orjson.loads(shown.payload)["data"]["live"]["resume"] == shown.resume == plain.resume
+        assert signed == [1, 1]
 
 
 def test_a_log_that_cannot_be_read_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,8 +46,10 @@ Commit = tuple[TxReport, Snapshot]
 _FAR_BEHIND: Final = 256
 # Feeds that a view gets to know in one turn of the hub.
 _ADDED_AT_ONCE: Final = 32
-# Feeds that get PROGRESS in one turn of the hub, before it looks for transactions again.
-_IDLE_AT_ONCE: Final = 16
+# Feeds that get PROGRESS in one turn of the hub, before it looks for transactions again, and the seconds between
+# two such turns: threads and connections are woken once for all of them, and not for each.
+_IDLE_AT_ONCE: Final = 32
+_IDLE_PAUSE: Final = 0.008
 # Of all that live queries may hold, the part that joins may take which are kept for next steps, and the part that
 # these leave to others.
 _JOINS_PART: Final = 1 / 4
@@ -111,6 +113,8 @@ class Views:
         self._awaited: dict[Feed, None] = {}
         # When PROGRESS is due for each feed, the next first.
         self._idle: OrderedDict[Feed, float] = OrderedDict()
+        # When the next PROGRESS may be sent.
+        self._idle_from = 0.0
 
     # Feeds
 
@@ -550,11 +554,17 @@ class Views:
 
     @property
     def idle_at(self) -> float | None:
-        return next(iter(self._idle.values()), None)
+        due = next(iter(self._idle.values()), None)
+        return None if due is None else max(due, self._idle_from)
 
     def idle(self) -> None:
         """Sends PROGRESS to the feeds that are due."""
-        now = time.monotonic()
+        now, due = time.monotonic(), self.idle_at
+        if due is None or due > now:
+            return
+        # Where there are very many feeds, as short a pause as they all need to get it twice as often.
+        each_round = self._parts.settings.progress_seconds * _IDLE_AT_ONCE / len(self._idle)
+        self._idle_from = now + min(_IDLE_PAUSE, each_round / 2)
         for _ in range(_IDLE_AT_ONCE):
             feed, at = next(iter(self._idle.items()), (None, 0.0))
             if feed is None or at > now:

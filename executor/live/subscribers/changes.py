@@ -46,7 +46,8 @@ class ValuesForm:
         return ("values", self.name)
 
     def message(self, event: Event, cancel: Cancel) -> Message:
-        resume, change, answer = self.tokens.write(self.name, event.position), event.change, event.answer
+        change, answer = event.change, event.answer
+        resume = str(self.tokens.write(self.name, event.position))
         shown = LiveChange(
             event.kind,
             event.t,

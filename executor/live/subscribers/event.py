@@ -104,19 +104,24 @@ class Event:
 
 class Message(NamedTuple):
     """An event as its subscribers get it. `payload` is what the form makes of it, for the gateway the bytes of
-    `{"data": …}`, None for an event of which nothing is visible; `nbytes` its size; `resume` what a client hands
-    back to go on after it; `gaps`: where in the payload there is room for what only a stream's first event says."""
+    `{"data": …}`, None for an event of which nothing is visible; `nbytes` its size; `token`: its text is what a
+    client hands back to go on after it; `gaps`: where in the payload there is room for what only a stream's first
+    event says."""
 
     kind: EventKind
     position: StreamPosition
     payload: Any
     nbytes: int
-    resume: str
+    token: object
     gaps: tuple[int, ...] = ()
 
     @property
     def t(self) -> int:
         return self.position.t
+
+    @property
+    def resume(self) -> str:
+        return str(self.token)
 
 
 class MessageForm(Protocol):

@@ -68,6 +68,23 @@ def _digest(parts: Hashable) -> str:
     return hashlib.sha256(stable_text(parts).encode()).hexdigest()[:16]
 
 
+@dataclass(slots=True, eq=False)
+class ResumeToken:
+    """A token that is signed when its text is first asked for: clients that select no `resume` never do.
+    Thread-safe. `mark`: of the transactions up to the position, as it was when the event was written."""
+
+    tokens: ResumeTokens
+    name: StreamName
+    position: StreamPosition
+    mark: str
+    _text: str | None = None
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = self.tokens.text(self.name, self.position, self.mark)
+        return self._text
+
+
 class ResumeTokens:
     """Writes and reads the tokens of one database with one secret key. Thread-safe."""
 
@@ -79,8 +96,12 @@ class ResumeTokens:
         # By transaction, and the last excision after it.
         self._marks: dict[tuple[int, int], str] = {}
 
-    def write(self, name: StreamName, position: StreamPosition) -> str:
-        body = orjson.dumps([str(name), position.t, position.rows, self._mark(position.t, position.excised)])
+    def write(self, name: StreamName, position: StreamPosition) -> ResumeToken:
+        return ResumeToken(self, name, position, self._mark(position.t, position.excised))
+
+    def text(self, name: StreamName, position: StreamPosition, mark: str) -> str:
+        """The token of a position, with the mark of the transactions up to there."""
+        body = orjson.dumps([str(name), position.t, position.rows, mark])
         return packed(self._owner, sign(self._key, body), body)
 
     def read(self, text: str, name: StreamName) -> ResumePoint:

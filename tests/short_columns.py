@@ -12,12 +12,11 @@ import pytest
 
 from adalog.executor import engine
 from adalog.executor.evaluation import bind, late_calls
+from adalog.executor.expressions import decimals
 from adalog.executor.extenders import pairs
 from adalog.executor.join import generic_join
 from adalog.planner.order import ordering
 from adalog.store.checkpoint import compactor
-from adalog.store.values import short_decimals
-from adalog.store.values.short_decimals import ShortDecimals
 
 
 @contextmanager
@@ -29,11 +28,11 @@ def read_as_long() -> Iterator[Counter[str]]:
         patch.setattr(pairs, "_FEW_KEYS", 1)
         patch.setattr(late_calls, "_MANY", 0.0)
         patch.setattr(ordering, "_LONG", 0.0)
-        patch.setattr(short_decimals, "_TABLE_SHARE", 0.0)
+        patch.setattr(decimals, "_MANY", 1)
         patch.setattr(generic_join, "MOST_ROWS", 1 << 60)
         patch.setattr(compactor, "_LEAST", 1)
         patch.setattr(pairs, "single_values", _counting(pairs.single_values, "column", taken))
-        patch.setattr(ShortDecimals, "scaled", _counting(ShortDecimals.scaled, "table", taken))
+        patch.setattr(decimals, "_scaled_by_table", _counting(decimals._scaled_by_table, "table", taken))
         for module in (engine, bind):
             patch.setattr(module, "without_late_calls", _counting(late_calls.without_late_calls, "late", taken))
         yield taken

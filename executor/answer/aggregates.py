@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,26 @@ _WORK = 1 << 14
 _GROUP = 16
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Groups:
-    """Per row its group and its weight, int64[n]; the number of groups."""
+    """Per row its group, int64[n], and its weight, or None where each counts once; the number of groups."""
 
     group: NDArray[np.int64]
-    weight: NDArray[np.int64]
+    weights: NDArray[np.int64] | None
     count: int
     values: Scratch
     cancel: Cancel
     numbers: NumberColumns
+
+    @cached_property
+    def weight(self) -> NDArray[np.int64]:
+        """int64[n]"""
+        return np.ones(len(self.group), np.int64) if self.weights is None else self.weights
+
+    @cached_property
+    def weighs(self) -> bool:
+        """Whether a row counts more or less than once."""
+        return self.weights is not None and bool((self.weights != 1).any())
 
 
 def aggregated(
@@ -88,7 +99,7 @@ def _aggregated(
         group, first = np.zeros(rows.size, np.int64), np.zeros(1, np.int64)
     if rows.weight is not None:
         check_total(rows.weight)
-    groups = Groups(group, rows.weights(), len(first), values, cancel, NumberColumns(values, cancel.check))
+    groups = Groups(group, rows.weight, len(first), values, cancel, NumberColumns(values, cancel.check))
     made: list[Column] = []
     for element in elements:
         cancel.check()
@@ -153,7 +164,8 @@ def _without_nil(element: FindAggregate, codes: Column, groups: Groups) -> Colum
     found = np.full(groups.count, groups.values.intern(element.known.of_nothing), np.int64)
     if there.any():
         has, group = np.unique(groups.group[there], return_inverse=True)
-        few = replace(groups, group=group.astype(np.int64), weight=groups.weight[there], count=len(has))
+        weights = None if groups.weights is None else groups.weights[there]
+        few = replace(groups, group=group.astype(np.int64), weights=weights, count=len(has))
         found[has] = _one(element, codes[there], few)
     return found
 
@@ -199,12 +211,15 @@ def _on_decimals(element: FindAggregate, codes: Column, groups: Groups) -> Colum
 
 
 def _of_decimals(element: FindAggregate, decimals: ScaledDecimals, groups: Groups) -> Column | None:
-    weight, numbers = groups.weight, decimals.numbers
-    weighs = bool((weight != 1).any())
-    if decimals.largest * (int(np.abs(weight).sum()) if weighs else len(weight)) >= _EXACT:
+    numbers = decimals.numbers
+    times = int(np.abs(groups.weight).sum()) if groups.weighs else len(groups.group)
+    if not decimals.sum_fits(times, _EXACT):
         return _of_wide_decimals(element, WideDecimals.of(decimals), groups)
-    numbers = numbers * weight if weighs else np.ascontiguousarray(numbers)
-    total = group_kernels.sum_by_group(groups.group, numbers, groups.count)
+    numbers = numbers * groups.weight if groups.weighs else np.ascontiguousarray(numbers)
+    if groups.count == 1:
+        total = numbers.sum(keepdims=True)
+    else:
+        total = group_kernels.sum_by_group(groups.group, numbers, groups.count)
     if element.reduction is Reduction.SUM:
         return ScaledDecimals(total, decimals.scale).codes(groups.values, groups.cancel.check)
     return _means(decimals_of(total.tolist(), decimals.scale), groups)

@@ -16,27 +16,43 @@ from numpy.typing import NDArray
 from adalog.datalog.builtins.arithmetic import trimmed
 from adalog.executor.join.batch import Column
 from adalog.executor.kernels import group_kernels
+from adalog.executor.kernels.decimal_kernels import gather_parts, to_scale
 from adalog.store.values.codes import Scratch
-from adalog.store.values.short_decimals import BOUNDS, FACTORS, MOST_DIGITS
+from adalog.store.values.layout import PAYLOAD_MASK
+from adalog.store.values.short_decimals import BOUNDS, FACTORS, MOST_DIGITS, DecimalParts
 
 # Two integers below this add up without wrapping around.
 _MOST = 1 << 62
-# Values between two looks at the deadline.
+# Values between two looks at the deadline, those that are made and those that are read.
 _AT_ONCE = 1 << 16
+_READ_AT_ONCE = 1 << 20
+# From so many codes on a kernel reads them.
+_MANY = 1 << 12
 
 Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledDecimals:
-    """`numbers`: int64[n], or one for all rows; each stands for its quotient through 10 to the power of `scale`."""
+    """`numbers`: int64[n], or one for all rows; each stands for its quotient through 10 to the power of `scale`.
+    `most`: no number's magnitude is above it; None where no such bound is known."""
 
     numbers: NDArray[np.int64]
     scale: int
+    most: int | None = None
 
     @property
     def largest(self) -> int:
         return max(-int(self.numbers.min()), int(self.numbers.max()))
+
+    @property
+    def bound(self) -> int:
+        """A bound of the magnitudes, without a look at the numbers where one is known."""
+        return self.largest if self.most is None else self.most
+
+    def sum_fits(self, times: int, most: int) -> bool:
+        """Whether so many times the largest magnitude is below `most`."""
+        return self.bound * times < most or (self.most is not None and self.largest * times < most)
 
     def at(self, scale: int) -> ScaledDecimals | None:
         """The same over another power, which is not less; None where it might not fit."""
@@ -64,10 +80,9 @@ def decimals_of(numbers: Sequence[int], scale: int) -> list[Decimal]:
 
 def scaled(codes: Column, values: Scratch, check: Check) -> ScaledDecimals | None:
     """The bigdecs of codes, at least one; None where one does not fit. `check` as above."""
-    table = values.scaled_decimals(codes)
-    check()
+    table = values.decimal_table(codes) if len(codes) >= _MANY else None
     if table is not None:
-        return ScaledDecimals(*table)
+        return _scaled_by_table(codes, table, check)
     numbers, places = values.decimal_parts(codes)
     check()
     scale = int(places.max())
@@ -79,6 +94,31 @@ def scaled(codes: Column, values: Scratch, check: Check) -> ScaledDecimals | Non
     if (np.abs(numbers) >= BOUNDS[missing]).any():
         return None
     return ScaledDecimals(numbers * FACTORS[missing], scale)
+
+
+def _scaled_by_table(codes: Column, table: DecimalParts, check: Check) -> ScaledDecimals | None:
+    """As of `scaled`, by the parts of all keys."""
+    n = len(codes)
+    numbers, digits = np.empty(n, np.int64), np.empty(n, np.int8)
+    pieces = [slice(start, start + _READ_AT_ONCE) for start in range(0, n, _READ_AT_ONCE)]
+    codes = np.ascontiguousarray(codes)
+    for piece in pieces:
+        check()
+        gather_parts(codes[piece], PAYLOAD_MASK, *table, numbers[piece], digits[piece])
+    least, most = int(digits.min()), int(digits.max())
+    if least < 0:
+        return None
+    read = ScaledDecimals(numbers, most)
+    largest = read.largest
+    if least < most:
+        # Most columns need no look at each number.
+        if largest >= BOUNDS[most - least] and (np.abs(numbers) >= BOUNDS[most - digits]).any():
+            return None
+        for piece in pieces:
+            check()
+            to_scale(numbers[piece], digits[piece], most, FACTORS)
+        largest = read.largest
+    return ScaledDecimals(numbers, most, largest)
 
 
 def scaled_values(decimals: Sequence[Decimal]) -> ScaledDecimals | None:
@@ -95,9 +135,12 @@ def scaled_values(decimals: Sequence[Decimal]) -> ScaledDecimals | None:
 def computed(name: str, left: ScaledDecimals, right: ScaledDecimals) -> ScaledDecimals | None:
     """`left + right`, and so for `-` and `*`; None where it might not fit."""
     if name == "*":
-        if left.largest * right.largest >= _MOST or left.scale + right.scale > MOST_DIGITS:
+        if left.scale + right.scale > MOST_DIGITS:
             return None
-        return ScaledDecimals(np.asarray(left.numbers * right.numbers), left.scale + right.scale)
+        most = left.bound * right.bound
+        if most >= _MOST and (most := left.largest * right.largest) >= _MOST:
+            return None
+        return ScaledDecimals(np.asarray(left.numbers * right.numbers), left.scale + right.scale, most)
     pair = _alike(left, right)
     if pair is None or name not in ("+", "-"):
         return None

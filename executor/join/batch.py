@@ -142,6 +142,8 @@ def _first_few(columns: Iterable[Column]) -> NDArray[np.int64]:
 
 def check_total(weight: Column, times: Column | None = None) -> None:
     """Refuses weights (or weights by times) whose sum might not fit 64 bits: a count must never wrap around."""
+    if times is None and len(weight) and int(weight.max()) * len(weight) < _MOST:
+        return
     numbers = weight.astype(np.float64)
     total = float((numbers if times is None else numbers * times).sum())
     if total >= _MOST:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from adalog.executor.kernels import (
+    decimal_kernels,
     dense_rows,
     disk,
     group_kernels,
@@ -91,6 +92,9 @@ def _load_groups(few: Ints, pairs: Ints) -> None:
     group_kernels.sum_by_group(few, few, 4)
     group_kernels.best_by_group(few, few, 4, 1)
     exact_sums(few.astype(np.float64), few, few + 1, 4, True)
+    digits = np.zeros(4, np.int8)
+    decimal_kernels.gather_parts(few, 3, few, digits, few.copy(), digits.copy())
+    decimal_kernels.to_scale(few.copy(), digits, 0, few)
     first_rows(pairs)
     rows_differ([np.arange(1 << 12)])
     # What is large is gone through in pieces: rows that are in order, that are not, and numbers far apart.

@@ -183,9 +183,9 @@ class Codes:
         """The parts of codes that are all bigdecs."""
         return self._short_decimals.parts(codes & _PAYLOAD)
 
-    def scaled_decimals(self, codes: Int64s) -> tuple[Int64s, int] | None:
-        """(integers, a power of ten) of codes that are all bigdecs; None as of `ShortDecimals.scaled`."""
-        return self._short_decimals.scaled(codes & _PAYLOAD)
+    def decimal_table(self, codes: Int64s) -> DecimalParts | None:
+        """As of `ShortDecimals.table`, of codes that are all bigdecs."""
+        return self._short_decimals.table(codes)
 
     def decimal_codes(self, parts: DecimalParts) -> Int64s | None:
         """int64[n]: the codes of short bigdecs, 0 for those that it does not know; None where it is as cheap to
@@ -530,9 +530,11 @@ class Scratch:
             parts.numbers[mask], parts.places[mask] = some
         return parts
 
-    def scaled_decimals(self, codes: Int64s) -> tuple[Int64s, int] | None:
+    def decimal_table(self, codes: Int64s) -> DecimalParts | None:
         """As of the database's codes; None where some are of this query."""
-        return None if self._own_mask(codes).any() else self._base.scaled_decimals(codes)
+        if self._values and self._own_mask(codes).any():
+            return None
+        return self._base.decimal_table(codes)
 
     def _own_mask(self, codes: Int64s) -> NDArray[np.bool_]:
         return np.asarray(self.made_numbers(codes) >= 0) if self._values else np.zeros(len(codes), np.bool_)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.dictionary import Dictionary
+from adalog.store.values.layout import PAYLOAD_MASK
 
 MOST_DIGITS: Final = 18
 """Digits that a short bigdec has at most, and digits after its point."""
@@ -35,10 +36,6 @@ _PAGE: Final = 1 << 12
 _WORTH: Final = 8
 # A run of the index takes in the one before it once it has this share of its size.
 _MERGE_SHARE: Final = 0.5
-# A table of all keys is worth making for a column of this share of them, and so many tables are kept.
-_TABLE_SHARE: Final = 0.5
-_TABLES: Final = 4
-_NO_NUMBER: Final = np.iinfo(np.int64).min
 
 
 class DecimalParts(NamedTuple):
@@ -132,7 +129,6 @@ class ShortDecimals:
         self._parts = DecimalParts(np.empty(0, np.int64), np.empty(0, np.int8))
         self._read = np.empty(0, np.int64)
         self._known = 0
-        self._tables: dict[int, Int64s] = {}
         self._runs: list[tuple[Int64s, Int64s]] = []
         self._indexed = 0
         # How many were to be found in keys that no run had.
@@ -148,39 +144,13 @@ class ShortDecimals:
             return parts_of_keys(self._dictionary.gather(numbers))
         return DecimalParts(parts.numbers[numbers], parts.places[numbers])
 
-    def scaled(self, numbers: Int64s) -> tuple[Int64s, int] | None:
-        """(int64[n], a power of ten): the keys with some numbers over the least power that has all their digits.
-        None where a key does not fit, or the column is too short for a table of all keys."""
-        length = len(self._dictionary)
-        if not len(numbers) or len(numbers) < _TABLE_SHARE * length:
-            return None
-        parts = self._pages(numbers)
-        if parts is None or self._known < length:
-            return None
-        places = parts.places[numbers]
-        least, scale = int(places.min()), int(places.max())
-        if least < 0:
-            return None
-        if least == scale:
-            return parts.numbers[numbers], scale
-        found = self._table(scale, length, parts)[numbers]
-        return None if found.min() == _NO_NUMBER else (found, scale)
-
-    def _table(self, scale: int, length: int, parts: DecimalParts) -> Int64s:
-        """int64[length]: every key over a power of ten; `_NO_NUMBER` for those that do not fit."""
-        kept = self._tables.get(scale)
-        if kept is not None and len(kept) >= length:
-            return kept
-        numbers, places = parts.numbers[:length], parts.places[:length]
-        fits = (places >= 0) & (places <= scale)
-        missing = np.where(fits, scale - places, 0)
-        fits &= np.abs(numbers) < BOUNDS[missing]
-        table: Int64s = np.where(fits, numbers * FACTORS[missing], _NO_NUMBER)
+    def table(self, codes: Int64s) -> DecimalParts | None:
+        """The parts of keys by their numbers, of all that some codes have in their payload; None where reading them
+        costs more than to read the texts of these keys."""
         with self._lock:
-            # Those of a shorter dictionary are made again when they are asked for.
-            fresh = {each: some for each, some in self._tables.items() if len(some) >= length and each != scale}
-            self._tables = dict(list(fresh.items())[1 - _TABLES :]) | {scale: table}
-        return table
+            if self._known == len(self._dictionary):
+                return self._parts
+        return self._pages(codes & PAYLOAD_MASK)
 
     def find(self, parts: DecimalParts) -> Int64s | None:
         """int64[n]: the numbers of the keys with some parts, -1 where the dictionary has none; None where finding
@@ -199,8 +169,7 @@ class ShortDecimals:
         return found
 
     def nbytes(self) -> int:
-        tables = sum(table.nbytes for table in self._tables.values())
-        return 10 * len(self._parts.numbers) + 16 * self._indexed + tables
+        return 10 * len(self._parts.numbers) + 16 * self._indexed
 
     def _pages(self, numbers: Int64s) -> DecimalParts | None:
         """The parts of all keys, with the pages of some read; None where these are too many for that."""

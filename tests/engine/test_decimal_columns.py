@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from decimal import Decimal, localcontext
 from random import Random
 
@@ -10,14 +11,18 @@ import numpy as np
 import pytest
 
 from adalog.datalog.values import identity
+from adalog.executor.expressions import decimals
 from adalog.executor.expressions.decimals import (
     ScaledDecimals,
     as_decimals,
     compared,
     computed,
     decimals_of,
+    scaled,
     scaled_values,
 )
+from adalog.store.files.packing import canonical_decimal
+from adalog.store.values.codes import Codes, Scratch
 
 OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 EDGES = ("0", "0.00", "-0.5", "1E+3", "1E-18", "0.1", "999999999999999999", "-9.99", "123456789.123456789")
@@ -67,6 +72,51 @@ def test_what_would_not_fit_is_not_computed():
     assert computed("*", most, ScaledDecimals(np.array([10]), 0)) is None
     assert compared(np.less, most, ScaledDecimals(np.array([1]), 3)) is None
     assert as_decimals(np.array([1.5])) is None
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 1 << 20])
+def test_codes_read_by_the_table_are_as_read_by_parts(at_once, monkeypatch):
+    """Columns of several scales from one dictionary that grows; keys that fit together, and such that do not."""
+    monkeypatch.setattr(decimals, "_READ_AT_ONCE", at_once)
+    rng, codes, read = Random(at_once), Codes(), Counter()
+    dictionary: list[Decimal] = []
+    for _ in range(300):
+        dictionary += map(canonical_decimal, [*column(rng), Decimal(rng.choice(("1E+30", "0.5", "7"))) * 3])
+        places = rng.choice((0, 2, 6, 30))
+        some = [each for each in dictionary if -each.as_tuple().exponent <= places] or dictionary
+        values = rng.choices(some, k=rng.randint(1, 20))
+        column_of_codes = np.array([codes.intern(each) for each in values])
+        scratch = Scratch(codes)
+        monkeypatch.setattr(decimals, "_MANY", 1)
+        by_table = scaled(column_of_codes, scratch, unwatched)
+        monkeypatch.setattr(decimals, "_MANY", 1 << 60)
+        by_parts = scaled(column_of_codes, scratch, unwatched)
+        read[by_table is None] += 1
+        assert (by_table is None) is (by_parts is None)
+        if by_table is None:
+            continue
+        made = decimals_of(by_table.numbers.tolist(), by_table.scale)
+        assert [*map(identity, made)] == [*map(identity, values)]
+        assert by_table.scale == by_parts.scale
+        assert by_table.bound >= by_table.largest == by_parts.largest
+    assert min(read.values()) > 20
+
+
+def test_a_bound_that_is_too_high_gives_way_to_the_numbers():
+    """The largest of two columns stand in different rows, so their product is far below the product of both."""
+    one, other = np.array([1 << 40, 1]), np.array([1, 1 << 21])
+    a, b = ScaledDecimals(one, 0, 1 << 40), ScaledDecimals(other, 0, 1 << 21)
+    found = computed("*", a, b)
+    assert found is not None
+    assert (found.bound, found.largest) == (1 << 61, 1 << 40)
+    assert found.sum_fits(4, 1 << 62)
+    assert not found.sum_fits(1 << 22, 1 << 62)
+    assert computed("*", found, ScaledDecimals(np.array([4]), 0)) is not None
+    assert computed("*", found, ScaledDecimals(np.array([1 << 22]), 0)) is None
+
+
+def unwatched() -> None:
+    """The check of what nobody cancels."""
 
 
 def test_queries_compute_with_bigdecs_longs_and_doubles(db):

@@ -89,16 +89,11 @@ def test_a_dictionary_is_read_and_found_while_it_grows(page: int, monkeypatch: p
         for at, number, place in zip(asked.tolist(), numbers.tolist(), places.tolist(), strict=True):
             assert (place >= 0) is is_short(known[at])
             assert place < 0 or Decimal(number).scaleb(-place) == known[at]
-        few = [
-            at for at, each in enumerate(known) if is_short(each) and abs(each) < 10**4 and each == round(each, 9)
-        ]
-        asked = np.array(rng.choices(few, k=len(known)) if few else [], np.int64)
-        table = short.scaled(asked)
+        table = short.table(asked)
         if table is not None:
             tables += 1
-            assert table[1] == int(short.parts(asked).places.max())
-            wanted = [known[at].scaleb(table[1]) for at in asked.tolist()]
-            assert table[0].tolist() == [int(each) for each in wanted]
+            assert table.numbers[asked].tolist() == numbers.tolist()
+            assert table.places[asked].tolist() == places.tolist()
         sought = parts_of(np.array([rng.randint(-999, 999) for _ in range(50)] + [105], np.int64), 2)
         found = short.find(sought)
         if found is not None:
@@ -106,31 +101,6 @@ def test_a_dictionary_is_read_and_found_while_it_grows(page: int, monkeypatch: p
                 value = Decimal(int(number)).scaleb(-int(place))
                 assert at == next((i for i, each in enumerate(known) if each == value), -1)
     assert tables
-
-
-def test_tables_of_scaled_bigdecs() -> None:
-    """Columns of several scales in turn, of keys that fit and of such that do not."""
-    codes = Codes()
-    short = ShortDecimals(codes.dictionaries()[layout.TAG_BIGDEC])
-    texts = ["1", "2.5", "-3.25", "0", "-0.125", "123456789012345678", "1E+30", "0.000000000000000001", "7.00"]
-    values = [canonical_decimal(Decimal(text)) for text in texts]
-    numbers = [codes.intern(value) & layout.PAYLOAD_MASK for value in values]
-    for _ in range(2):
-        for some, wanted in (
-            ([0, 1, 2, 3, 8], ([100, 250, -325, 0, 700], 2)),
-            ([0, 3, 8, 8, 0], ([1, 0, 7, 7, 1], 0)),
-            ([4, 1, 2, 0, 3], ([-125, 2500, -3250, 1000, 0], 3)),
-            ([5, 0, 5, 0, 5], ([123456789012345678, 1] * 2 + [123456789012345678], 0)),
-            ([5, 1, 0, 0, 0], None),
-            ([6, 1, 0, 0, 0], None),
-            ([7, 3, 3, 3, 3], ([1, 0, 0, 0, 0], 18)),
-            ([7, 0, 0, 0, 0], None),
-            ([0], None),
-        ):
-            found = short.scaled(np.array([numbers[each] for each in some]))
-            assert (None if found is None else (found[0].tolist(), found[1])) == wanted
-        # One more key: the tables are too short.
-        codes.intern(Decimal("1.1"))
 
 
 def test_computed_bigdecs_have_the_codes_of_their_values() -> None:

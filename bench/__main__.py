@@ -25,6 +25,7 @@ from bench import (
     joins,
     light,
     live,
+    lsqb,
     packages,
     permissions,
     pulls,
@@ -100,7 +101,7 @@ def main(names: tuple[str, ...], quick: bool, without: tuple[str, ...], listed: 
     out = Console()
     if not out.is_terminal:
         out = Console(width=_WIDTH)
-    every = (*joins.work(quick), *packages.work(), *recursion.work(quick))
+    every = (*joins.work(quick), *packages.work(), *recursion.work(quick), *lsqb.work(quick))
     works = [_without(work, without) for work in every if _chosen(work.name, names)]
     others = [name for name in _OTHERS if _chosen(name, names) and (names or listed or name not in _ASKED_FOR)]
     if listed:

@@ -1,4 +1,4 @@
-"""What the recursion benchmarks derive from: tables of numbers, from fixed seeds, for every contestant alike."""
+"""What the benchmarks of recursion and of LSQB read: tables of numbers, from fixed seeds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.work import graph, is_graph
 Table: TypeAlias = Mapping[str, Ids]
 
 _SEED: Final = 7
-_KINDS: Final = ("family-", "pointers-", "weighted-")
+_KINDS: Final = ("family-", "pointers-", "weighted-", "network-")
 
 
 def is_facts(data: str) -> bool:
@@ -24,7 +24,8 @@ def is_facts(data: str) -> bool:
 
 @cache
 def tables(data: str) -> Mapping[str, Table]:
-    """The tables that are named: a graph's `edge`, or `family-3000`, `pointers-100000`, `weighted-14`.
+    """The tables that are named: a graph's `edge`, or `family-3000`, `pointers-100000`, `weighted-14`,
+    `network-1700`.
 
     Rows are distinct. All but `weighted` (a, b, w) have the columns a and b.
     """
@@ -36,6 +37,8 @@ def tables(data: str) -> Mapping[str, Table]:
         return {"parent": _family(int(number))}
     if kind == "pointers":
         return _pointers(int(number))
+    if kind == "network":
+        return _network(int(number))
     return {"weighted": _weighted(int(number))}
 
 
@@ -67,6 +70,79 @@ def _pointers(statements: int) -> Mapping[str, Table]:
         # Objects are numbered after the variables, forty to a function as well.
         found[name] = _distinct(left, right + variables if name == "alloc" else right)
     return found
+
+
+def _network(people: int) -> Mapping[str, Table]:
+    """A social network of the shape of LDBC's: people in cities of countries, who know each other both ways, forums
+    with their members and posts, comments on posts and comments, likes, and topics of messages and interests.
+
+    Some 350 edges a person. Who is known or active is skewed: number i of n has weight 1 / (i + n / 50).
+    `reply_post` and `comment_tag` are the rows of `reply` to a post, and of `tag` of a comment.
+    """
+    random = np.random.default_rng(_SEED)
+    sizes = {
+        "person": people,
+        "city": people * 3 // 4,
+        "country": 111,
+        "forum": people * 8,
+        "post": people * 30,
+        "comment": people * 36,
+        "tag": 16_080 * people // 1700,
+        "class": 71,
+    }
+    starts = dict(zip(sizes, np.cumsum([1, *sizes.values()])[:-1].tolist(), strict=True))
+
+    def all_of(kind: str) -> Ids:
+        return starts[kind] + np.arange(sizes[kind])
+
+    def some(kind: str, count: int) -> Ids:
+        """So many of a kind, the same ones often."""
+        n = sizes[kind]
+        weights = 1 / (np.arange(n) + n / 50 + 1)
+        # Neighbours in number have nothing else in common.
+        return starts[kind] + random.permutation(n)[random.choice(n, count, p=weights / weights.sum())]
+
+    def each(kind: str, mean: float) -> Ids:
+        """Each of a kind as often as a geometric distribution of that mean says, which may be never."""
+        return np.repeat(all_of(kind), random.geometric(1 / (mean + 1), sizes[kind]) - 1)
+
+    located = some("city", people)
+    # Half of all acquaintances are neighbours in a city's order, as those of one country know each other.
+    order = all_of("person")[np.argsort(located, kind="stable")]
+    left = random.integers(0, people, people * 8)
+    near = order[(left + random.geometric(0.1, len(left))) % people]
+    other = np.where(random.random(len(left)) < 0.5, near, some("person", len(left)))
+    proper = order[left] != other
+    one, other = order[left][proper], other[proper]
+    container, posts = some("forum", sizes["post"]), all_of("post")
+    comments, first = all_of("comment"), starts["comment"]
+    to_post = random.random(len(comments)) < 0.5
+    to_post[0] = True
+    earlier = first + (random.random(len(comments)) * (comments - first)).astype(np.int64)
+    reply = np.where(to_post, some("post", len(comments)), earlier)
+    post_topics, comment_topics = each("post", 0.8), each("comment", 1.2)
+    post_tag = _distinct(post_topics, some("tag", len(post_topics)))
+    comment_tag = _distinct(comment_topics, some("tag", len(comment_topics)))
+    members, likes = each("forum", 8.8), people * 36
+    messages = np.where(random.random(likes) < 0.5, some("post", likes), some("comment", likes))
+    interests = each("person", 22)
+    return {
+        "knows": _distinct(np.concatenate([one, other]), np.concatenate([other, one])),
+        "located": _distinct(all_of("person"), located),
+        "part": _distinct(all_of("city"), some("country", sizes["city"])),
+        "member": _distinct(members, some("person", len(members))),
+        "container": _distinct(container, posts),
+        "creator": _distinct(np.concatenate([posts, comments]), some("person", len(posts) + len(comments))),
+        "reply": _distinct(comments, reply),
+        "reply_post": _distinct(comments[to_post], reply[to_post]),
+        "tag": _distinct(
+            np.concatenate([post_tag["a"], comment_tag["a"]]), np.concatenate([post_tag["b"], comment_tag["b"]])
+        ),
+        "comment_tag": comment_tag,
+        "type": _distinct(all_of("tag"), some("class", sizes["tag"])),
+        "likes": _distinct(some("person", likes), messages),
+        "interest": _distinct(interests, some("tag", len(interests))),
+    }
 
 
 def _weighted(scale: int) -> Table:

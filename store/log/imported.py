@@ -22,7 +22,7 @@ from adalog.store.files.narrow import column_of, length_of, narrowed
 from adalog.store.files.segment import NARROW, DamagedSegment, Segment, open_segment, write_segment
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
-from adalog.store.values.arrays import Bools, Int64s, RowColumn
+from adalog.store.values.arrays import Bools, Int64s, RowColumn, arrow_of
 from adalog.store.values.codes import Codes
 from adalog.store.values.keys import inline_value, value_of_key
 
@@ -109,7 +109,7 @@ class LoggedFile:
         some, where = np.unique(column_of(self._arrays, "v")[which], return_inverse=True)
         tags = layout.tags_of(some)
         places = np.flatnonzero(np.isin(tags, layout.DICTIONARY_TAGS))
-        keys = self._keys().take(pa.array(self._known.searchsorted(some[places])))
+        keys = self._keys().take(arrow_of(self._known.searchsorted(some[places])))
         for place, key in zip(places.tolist(), keys.to_pylist(), strict=True):
             found = codes.lookup_key(int(tags[place]), key)
             assert found is not None, "a value of the database"
@@ -122,7 +122,7 @@ class LoggedFile:
         left = ~gone
         v = column_of(self._arrays, "v")[left]
         known = _dictionary_codes(v)
-        keys = self._keys().take(pa.array(self._known.searchsorted(known))).cast(pa.large_binary())
+        keys = self._keys().take(arrow_of(self._known.searchsorted(known))).cast(pa.large_binary())
         events = self.entities()[left], v, self.assertions()[left]
         return _written(folder, f"{_STEM}-{self.attribute}-{t}-0", self.attribute, events, known, [keys])
 

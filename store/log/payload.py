@@ -19,7 +19,7 @@ from adalog.store.files.segment import Segment
 from adalog.store.log.entry import LogEntry, room_of
 from adalog.store.log.imported import LoggedFile
 from adalog.store.values import bootstrap, layout
-from adalog.store.values.arrays import Bools, Int64s, RowColumn
+from adalog.store.values.arrays import Bools, Int64s, RowColumn, arrow_of
 from adalog.store.values.attribute import TX_BASE
 from adalog.store.values.changes import Effect, Excision
 from adalog.store.values.codes import Codes
@@ -106,7 +106,7 @@ class LoggedColumn:
         if self.kind == "long":
             listed: list[int] = np.frombuffer(self.data, "<i8")[which].tolist()
             return listed
-        some = self._arrow().take(pa.array(which)).to_pylist() if self.kind == "arrow" else self._some(which)
+        some = self._arrow().take(arrow_of(which)).to_pylist() if self.kind == "arrow" else self._some(which)
         found = [codes.lookup(value) for value in some]
         return [code for code in found if code is not None]
 
@@ -119,7 +119,7 @@ class LoggedColumn:
         if self.kind == "long":
             data: Any = np.frombuffer(self.data, "<i8")[left].tobytes()
         else:
-            data = _ipc(self._arrow().take(pa.array(left))) if self.kind == "arrow" else self._some(left)
+            data = _ipc(self._arrow().take(arrow_of(left))) if self.kind == "arrow" else self._some(left)
         return LoggedColumn(self.attribute, self.e[left], self.kind, data)
 
     def values(self, start: int = 0, stop: int | None = None) -> list[Any]:

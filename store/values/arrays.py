@@ -6,6 +6,7 @@ A code stands for a value or is an entity id. A row number is a position in anot
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 CodeColumn = NDArray[np.int64]
@@ -16,6 +17,13 @@ Int64s = NDArray[np.int64]
 """int64[n]: anything else: counts, transaction numbers."""
 Bools = NDArray[np.bool_]
 """bool[n]: a mask of a column's rows, or signs."""
+
+
+def arrow_of(numbers: Int64s) -> pa.Int64Array:
+    """An Arrow array over the same memory. `pa.array` imports pandas where it is installed, which takes most of a
+    second."""
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(numbers))]
+    return pa.Array.from_buffers(pa.int64(), len(numbers), buffers)
 
 
 def are_of(ids: CodeColumn, some: CodeColumn) -> Bools:

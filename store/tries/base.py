@@ -14,7 +14,7 @@ from adalog.store.files.segment import Segment
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.signed import run_starts
 from adalog.store.tries.trie import EMPTY, Csr, distinct
-from adalog.store.values.arrays import CodeColumn, Int64s, are_of
+from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn, are_of
 
 
 def _nothing() -> Int64s:
@@ -30,6 +30,10 @@ class ClosedDatoms:
     v: CodeColumn = field(default_factory=_nothing)
     added: Int64s = field(default_factory=_nothing)
     retracted: Int64s = field(default_factory=_nothing)
+
+    def take(self, which: RowColumn | Bools) -> ClosedDatoms:
+        """The rows of a mask or of positions."""
+        return ClosedDatoms(self.e[which], self.v[which], self.added[which], self.retracted[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,7 @@ class Base:
     def until(self, t: int, current: Columns, later: ClosedDatoms, *, keep_history: bool = True) -> Base:
         """As it was after transaction t, when `current` held: as though nothing had happened since. later: what
         ended in runs above it."""
-        closed = _joined(self.closed, later)
+        closed = joined(self.closed, later)
         then = (closed.retracted <= t) & keep_history
         return Base(
             ev=Csr.from_sorted(current.e, current.v),
@@ -118,7 +122,7 @@ class Base:
             ev=Csr.from_sorted(held.e, held.v),
             ve=ve,
             since=held.t,
-            closed=_joined(self.closed, newly_closed) if keep_history else ClosedDatoms(),
+            closed=joined(self.closed, newly_closed) if keep_history else ClosedDatoms(),
             t=t,
             last=int(events.t.max()),
         )
@@ -154,7 +158,8 @@ def settle(current: Columns, touched: Columns, events: Columns) -> tuple[Columns
     )
 
 
-def _joined(old: ClosedDatoms, new: ClosedDatoms) -> ClosedDatoms:
+def joined(old: ClosedDatoms, new: ClosedDatoms) -> ClosedDatoms:
+    """Both, in order."""
     if not len(new.e):
         return old
     e, v = np.concatenate((old.e, new.e)), np.concatenate((old.v, new.v))

@@ -43,12 +43,12 @@ class Run:
         """From events, oldest first, each of which changes something, above the tries of both directions."""
         ev, forward = below[0].difference(events.e, events.v, events.added)
         ve, backward = below[1].difference(events.v, events.e, events.added)
-        stamps, past = _split(events.take(order_of(events.e, events.v)), keep_history=keep_history)
+        stamps, past = split(events.take(order_of(events.e, events.v)), keep_history=keep_history)
         return Run(ev, ve, (forward, backward), stamps, past, t, int(events.t[-1]))
 
     def merged(self, newer: Run, *, keep_history: bool = True) -> Run:
         every = Columns.concat([self.events(), newer.events()])
-        stamps, past = _split(every.sorted(), keep_history=keep_history)
+        stamps, past = split(every.sorted(), keep_history=keep_history)
         ev, ve = united(newer.ev, self.ev), united(newer.ve, self.ve)
         assert len(stamps) == len(ev), "a run is not the difference that its events make"
         return Run(ev, ve, newer.sizes, stamps, past, newer.t, newer.last)
@@ -94,7 +94,7 @@ class Run:
         return self.ev.nbytes() + self.ve.nbytes() + self.stamps.nbytes + past
 
 
-def _split(events: Columns, *, keep_history: bool) -> tuple[Int64s, Columns]:
+def split(events: Columns, *, keep_history: bool) -> tuple[Int64s, Columns]:
     """(when each pair changed that holds now and did not before, or the other way round; all other events).
 
     events: sorted by (e, v, t). Those of one pair alternate. Where no history is kept a pair keeps only what says

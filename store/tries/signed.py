@@ -9,9 +9,10 @@ et al., 1996), with the weights of Z-sets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ _RATIO: Final = 8
 
 # Of a row that is sorted as one number.
 _MOST_BITS: Final = 62
+# Keys whose pairs are replaced one by one.
+_MOST_CUTS: Final = 4096
+_SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
 # Fewer rows are sorted column by column.
 _FEW_ROWS: Final = 256
 
@@ -160,6 +164,52 @@ def united(newer: Signed, older: Signed) -> Signed:
     return _assembled(_chosen(newer, ~shared), _chosen(older, apart), both)
 
 
+def replaced(level: Signed, keys: CodeColumn, fresh: Signed) -> Signed:
+    """A level with other pairs for some keys, which are sorted and distinct. fresh: these pairs alone.
+
+    Copies what lies between the keys. `np.repeat` would hold the interpreter, and other threads would wait.
+    """
+    if len(keys) > _MOST_CUTS:
+        at, others = level.find(keys), np.ones(len(level.keys), np.bool_)
+        others[at[at >= 0]] = False
+        return _assembled(_chosen(level, others), fresh)
+    bounds = [own.searchsorted(keys, side).tolist() for own in (level.keys, fresh.keys) for side in _SIDES]
+    every = [_Cut(*each) for each in zip(*bounds, strict=True)]
+    key_cuts = [cut for cut in every if cut.start < cut.stop or cut.first < cut.last]
+    cuts = [
+        _Cut(*level.offsets[[cut.start, cut.stop]].tolist(), *fresh.offsets[[cut.first, cut.last]].tolist())
+        for cut in key_cuts
+    ]
+    sizes = _spliced(np.diff(level.offsets), np.diff(fresh.offsets), key_cuts)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return Signed(
+        _spliced(level.keys, fresh.keys, key_cuts),
+        offsets,
+        _spliced(level.values, fresh.values, cuts),
+        _spliced(level.added, fresh.added, cuts),
+        _spliced(level.counts, fresh.counts, key_cuts),
+    )
+
+
+class _Cut(NamedTuple):
+    """The rows of a column from `start` up to `stop`, and those of another one that take their place."""
+
+    start: int
+    stop: int
+    first: int
+    last: int
+
+
+def _spliced(column: NDArray[Any], fresh: NDArray[Any], cuts: Sequence[_Cut]) -> NDArray[Any]:
+    """A column with other rows in some places, which are in order."""
+    parts, end = list[NDArray[Any]](), 0
+    for cut in cuts:
+        parts += [column[end : cut.start], fresh[cut.first : cut.last]]
+        end = cut.stop
+    return np.concatenate([*parts, column[end:]])
+
+
 def order_of(*columns: CodeColumn) -> RowColumn:
     """The order of rows, the first column first; rows that are equal stay as they are.
 
@@ -190,15 +240,20 @@ def run_starts(*columns: NDArray[np.integer]) -> Bools:
 
 def among(e: CodeColumn, v: CodeColumn, of_e: CodeColumn, of_v: CodeColumn) -> Bools:
     """Which of the pairs, each there once, are among others, each there once."""
-    found = np.zeros(len(e), np.bool_)
-    if not len(e) or not len(of_e):
+    return rows_among((e, v), (of_e, of_v))
+
+
+def rows_among(rows: Sequence[Int64s], others: Sequence[Int64s]) -> Bools:
+    """Which of the rows, each there once, are among others, each there once; both are given column by column."""
+    length = len(rows[0])
+    found = np.zeros(length, np.bool_)
+    if not length or not len(others[0]):
         return found
-    every_e, every_v = np.concatenate((e, of_e)), np.concatenate((v, of_v))
-    order = order_of(every_e, every_v)
-    every_e, every_v = every_e[order], every_v[order]
-    same = np.flatnonzero((every_e[1:] == every_e[:-1]) & (every_v[1:] == every_v[:-1]))
+    columns = [np.concatenate(each) for each in zip(rows, others, strict=True)]
+    order = order_of(*columns)
+    same = np.flatnonzero(~run_starts(*(column[order] for column in columns))[1:])
     places = np.concatenate((order[same], order[same + 1]))
-    found[places[places < len(e)]] = True
+    found[places[places < length]] = True
     return found
 
 

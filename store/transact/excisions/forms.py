@@ -216,7 +216,7 @@ class _Reader:
         return distinct(np.array(sorted(found), np.int64))
 
     def check_composites(self, scopes: Sequence[Scope], united: Sequence[Scope]) -> None:
-        """Raises TX_INVALID if a composite tuple would be left that differs from its parts. scopes: one for each
+        """Refuses what would leave a composite tuple that is not that of its parts. scopes: one for each
         form. united: the same datoms in fewer scopes."""
         for composite in self._schema.composites:
             names = composite.kind.tuple_attrs or ()
@@ -227,8 +227,8 @@ class _Reader:
                     continue
                 if scope.before < self._t:
                     raise invalid(
-                        f"{composite.ident} is kept from {_listed(names)}: an excision removes all their values or "
-                        "none; leave :db.excise/beforeT out",
+                        f"{composite.ident} is kept from {_listed(names)}, so that of these all goes or nothing; "
+                        "leave :db.excise/beforeT out",
                         (place,),
                     )
                 missing = [

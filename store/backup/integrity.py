@@ -19,7 +19,9 @@ from adalog.store.tries.signed import among, order_of
 from adalog.store.tries.trie import Csr, distinct
 from adalog.store.values import layout
 from adalog.store.values.arrays import CodeColumn, Int64s, RowColumn
-from adalog.store.values.dictionary import Block
+from adalog.store.values.block import Block
+from adalog.store.values.excised.placeholders import SEEDS
+from adalog.store.values.excised.sparse_block import Runs, SparseBlock
 
 
 def relation_faults(relation: Relation) -> Iterator[tuple[Base | Run, str]]:
@@ -123,6 +125,23 @@ def block_faults(block: Block) -> Iterator[str]:
         yield "the lengths of its values are wrong"
     if not np.array_equal(np.sort(order), np.arange(count, dtype=order.dtype)) or (hashes[1:] < hashes[:-1]).any():
         yield "its index is wrong"
+    if isinstance(block, SparseBlock) and not _fits(block.runs, count):
+        yield "the runs of its numbers are wrong"
+
+
+def _fits(runs: Runs, count: int) -> bool:
+    """Whether runs are those of a block that has so many keys."""
+    bounds, places, seeds = runs
+    if len(bounds) != len(places) or len(bounds) != len(seeds) + 1 or not len(seeds):
+        return False
+    sizes, keys = np.diff(bounds), np.diff(places)
+    has_seed = (seeds >= 0) & (seeds < SEEDS)
+    return bool(
+        bounds[0] == places[0] == 0
+        and places[-1] == count
+        and ((sizes > 0) & (keys >= 0) & (keys <= sizes)).all()
+        and (has_seed == (keys < sizes)).all()
+    )
 
 
 def delta_faults(deltas: Mapping[int, Delta], t: int) -> Iterator[str]:

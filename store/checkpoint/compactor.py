@@ -31,8 +31,8 @@ from adalog.store.state.head import Counters
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation, parts_in_files
 from adalog.store.tries.relation_files import save_blocks, save_deltas, save_relation
+from adalog.store.values.block import Block
 from adalog.store.values.bootstrap import BARRING
-from adalog.store.values.dictionary import Block
 
 _LOGGER: Final = logging.getLogger("adalog.store")
 # A delta is folded when it has this share of its relation, within bounds: below, a fold is not worth its files;

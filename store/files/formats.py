@@ -37,8 +37,9 @@ PAYLOAD: Final = Format(0, 3)
 # 5: written only where the database has such a type, or policies. 6: only after an excision.
 CHECKPOINT: Final = Format(2, 6)
 # Every file of arrays: relations, runs, dictionaries, young events, and what imports write. The last byte of its
-# magic number. 2: written only where a column has fewer bytes for each number than eight.
-SEGMENT: Final = Format(1, 2)
+# magic number. 2: written only where a column has fewer bytes for each number than eight. 3: written only where a
+# dictionary lacks the placeholders of excised values, which earlier versions would misnumber.
+SEGMENT: Final = Format(1, 3)
 # `adalog-backups.json` and the file of each backup, which names all other files. 2: entries with seals.
 BACKUPS: Final = Format(1, 2)
 # `manifest.json` of an export.

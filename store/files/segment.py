@@ -56,7 +56,9 @@ _MAGIC: Final = b"ADALOG\x00"
 MAGIC_BYTES: Final = len(_MAGIC) + 1
 PLAIN: Final = 1
 NARROW: Final = 2
-"""The formats of files without and with columns that have fewer bytes than eight for each number."""
+SPARSE: Final = 3
+"""The formats of files without and with columns that have fewer bytes than eight for each number, and of those with
+a block that lacks some keys."""
 _PREFIX: Final = struct.Struct("<8sI")
 _CHECKSUM: Final = struct.Struct("<I")
 CHECKSUM_BYTES: Final = _CHECKSUM.size
@@ -90,8 +92,8 @@ def removed_on_failure(temporary: Path) -> Iterator[None]:
 def write_segment(
     folder: Path, stem: str, arrays: Mapping[str, NDArray[Any] | JoinedArray], form: int = PLAIN
 ) -> Segment:
-    """A new segment of the arrays. form: PLAIN or NARROW. Raises OSError where the disk refuses; nothing is left
-    behind then."""
+    """A new segment of the arrays. form: PLAIN, NARROW or SPARSE. Raises OSError where the disk refuses; nothing is
+    left behind then."""
     header, places = header_of(arrays, form)
     temporary = folder / f".{stem}.tmp"
     with removed_on_failure(temporary):

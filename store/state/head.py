@@ -29,9 +29,9 @@ from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, MERGED
+from adalog.store.values.block import Block
 from adalog.store.values.changes import BulkColumn, Effect, Excision
 from adalog.store.values.codes import Codes
-from adalog.store.values.dictionary import Block
 from adalog.store.values.draft import Draft, Waiting
 from adalog.store.values.schema import Reader, Schema
 

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.store.files.narrow import LEAST
-from adalog.store.files.segment import NARROW, PLAIN, Arrays, JoinedArray, Segment, open_segment, write_segment
+from adalog.store.files.segment import (
+    NARROW,
+    PLAIN,
+    SPARSE,
+    Arrays,
+    JoinedArray,
+    Segment,
+    open_segment,
+    write_segment,
+)
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.delta import Delta
@@ -20,8 +29,9 @@ from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import Csr, CsrFigures, TrieSize
 from adalog.store.tries.value_index import order_of_keys
 from adalog.store.values.arrays import Int64s
+from adalog.store.values.block import Block, BlockArrays
 from adalog.store.values.codes import Codes
-from adalog.store.values.dictionary import Block, BlockArrays
+from adalog.store.values.excised.sparse_block import Runs, SparseBlock, compacted
 
 P = TypeVar("P", Base, Run)
 
@@ -195,13 +205,17 @@ def load_relation(
 
 def save_blocks(folder: Path, t: int, blocks: Mapping[int, Iterable[Block]]) -> dict[int, tuple[Block, ...]]:
     """Write those blocks of each tag that are in no file yet, together; all come back, mapped."""
-    new = {f"{tag}.{block.start}": block for tag, own in blocks.items() for block in own if block.segment is None}
-    arrays = {
-        f"{key}.{part}": array for key, block in new.items() for part, array in block.arrays._asdict().items()
+    new = {
+        f"{tag}.{block.start}": compacted(tag, block)
+        for tag, own in blocks.items()
+        for block in own
+        if block.segment is None
     }
+    arrays = {f"{key}.{part}": array for key, block in new.items() for part, array in _parts_of(block).items()}
     if not arrays:
         return {tag: tuple(own) for tag, own in blocks.items()}
-    segment = write_segment(folder, f"{_DICTIONARY}-{t}", arrays)
+    form = SPARSE if any(isinstance(block, SparseBlock) for block in new.values()) else PLAIN
+    segment = write_segment(folder, f"{_DICTIONARY}-{t}", arrays, form)
     mapped = open_segment(segment, trusted=True)
     return {
         tag: tuple(
@@ -209,6 +223,11 @@ def save_blocks(folder: Path, t: int, blocks: Mapping[int, Iterable[Block]]) -> 
         )
         for tag, own in blocks.items()
     }
+
+
+def _parts_of(block: Block) -> dict[str, NDArray[Any]]:
+    runs = block.runs._asdict() if isinstance(block, SparseBlock) else {}
+    return {**block.arrays._asdict(), **runs}
 
 
 def save_block(folder: Path, tag: int, block: Block) -> Segment:
@@ -221,7 +240,11 @@ def block_of(arrays: Arrays, tag: int, start: int, segment: Segment) -> Block:
     """A block from the arrays of `save_blocks` or `save_block`, of older versions without a secret."""
     name = f"{tag}.{start}" if f"{tag}.{start}.order" in arrays else f"{tag}.{_ALONE}"
     parts = {part: arrays[f"{name}.{part}"] for part in BlockArrays._fields if part != "secret"}
-    return Block(start, BlockArrays(**parts, secret=arrays.get(f"{name}.secret", _NO_SECRET)), segment)
+    own = BlockArrays(**parts, secret=arrays.get(f"{name}.secret", _NO_SECRET))
+    if f"{name}.{Runs._fields[0]}" not in arrays:
+        return Block(start, own, segment)
+    runs = Runs(*(arrays[f"{name}.{part}"] for part in Runs._fields))
+    return SparseBlock(start, own, segment, runs=runs, tag=tag)
 
 
 def save_deltas(folder: Path, t: int, deltas: Mapping[int, Columns]) -> Segment:

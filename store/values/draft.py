@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adalog.store.values import layout
+from adalog.store.values.block import Block
 from adalog.store.values.changes import Effect
 from adalog.store.values.codes import Codes
-from adalog.store.values.dictionary import Block, ForkedDictionary
+from adalog.store.values.dictionary import ForkedDictionary
 
 # How many keys of each tag were waiting at some moment.
 Waiting = Mapping[int, int]

@@ -20,8 +20,8 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.expressions import text_columns, text_search
 from adalog.executor.expressions.calls import Call
 from adalog.executor.join.batch import Batch
+from adalog.store.values.block import Block
 from adalog.store.values.codes import Codes, Scratch
-from adalog.store.values.dictionary import Block
 from adalog.store.values.layout import TAG_STRING
 
 TEXTS = ("", "a", "ab", "abc", "a\nb", "ÄÖ", "x%y", "a_b", "special requests", "\\", "aab" * 9, "日本語", "a.c")

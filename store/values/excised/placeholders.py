@@ -7,10 +7,10 @@ from a seed and the number, which are all that the log keeps of them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from secrets import randbelow
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -18,15 +18,14 @@ import numpy as np
 from adalog.datalog.durations import Duration
 from adalog.datalog.values import BigInt, Float, Keyword, Symbol, Uri
 from adalog.store.values import layout
-from adalog.store.values.dictionary import Dictionary
 from adalog.store.values.keys import spell
 
 # The first sign is a letter: keywords and symbols are made of texts.
-_SIGNS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
-_LETTERS: Final = 26
-_SEEDS: Final = _LETTERS * len(_SIGNS)
+SIGNS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
+LETTERS: Final = 26
+SEEDS: Final = LETTERS * len(SIGNS)
 # Bits of a number.
-_NUMBER: Final = 36
+NUMBER_BITS: Final = 36
 # Floats that are neither tiny nor infinite.
 _FIRST_FLOAT: Final = 0x0080_0000
 _FLOATS: Final = 0x7F00_0000
@@ -54,15 +53,15 @@ def runs_of(tag: int, numbers: Iterable[int]) -> list[NumberRun]:
 
 
 def _text(seed: int, number: int) -> str:
-    signs = [_SIGNS[seed % _LETTERS], _SIGNS[seed // _LETTERS]]
+    signs = [SIGNS[seed % LETTERS], SIGNS[seed // LETTERS]]
     while number:
-        number, sign = divmod(number, len(_SIGNS))
-        signs.append(_SIGNS[sign])
+        number, sign = divmod(number, len(SIGNS))
+        signs.append(SIGNS[sign])
     return "".join(signs)
 
 
 def _whole(seed: int, number: int) -> int:
-    return (seed << _NUMBER) + number
+    return (seed << NUMBER_BITS) + number
 
 
 def _float(seed: int, number: int) -> Float:
@@ -96,15 +95,21 @@ def placeholder(tag: int, seed: int, number: int) -> bytes:
     return key
 
 
-def new_seed(runs: Iterable[NumberRun], dictionaries: Mapping[int, Dictionary]) -> int:
+class Keys(Protocol):
+    """What is asked of a dictionary."""
+
+    def find_many(self, keys: Sequence[bytes]) -> list[int | None]: ...
+
+
+def new_seed(runs: Iterable[NumberRun], dictionaries: Mapping[int, Keys]) -> int:
     """A seed by which no number of the runs gets a key that a dictionary has."""
     runs = list(runs)
     while True:
-        seed = randbelow(_SEEDS)
+        seed = randbelow(SEEDS)
         if not any(_has(run, seed, dictionaries[run.tag]) for run in runs):
             return seed
 
 
-def _has(run: NumberRun, seed: int, dictionary: Dictionary) -> bool:
+def _has(run: NumberRun, seed: int, dictionary: Keys) -> bool:
     keys = [placeholder(run.tag, seed, number) for number in range(run.first, run.stop)]
     return any(found is not None for found in dictionary.find_many(keys))

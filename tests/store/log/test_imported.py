@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from adalog.datalog.values import Keyword
 from adalog.store.log.imported import write_logged
+from adalog.store.values.block import Block, hashes_of
 from adalog.store.values.codes import Codes
-from adalog.store.values.dictionary import Block, Dictionary, hashes_of
+from adalog.store.values.dictionary import Dictionary
 from adalog.store.values.layout import TAG_STRING
 
 VALUES = [5, "a", Keyword("a"), 0.5, "b", True, "a", 2**62, (1, "x"), ""]

@@ -121,15 +121,15 @@ def test_later_segments_are_refused_and_not_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str
 ) -> None:
     with monkeypatch.context() as later:
-        later.setattr(segment, "SEGMENT", Format(1, 3))
-        later.setattr(segment, "_magic", lambda _: segment._MAGIC + b"\3")
+        later.setattr(segment, "SEGMENT", Format(1, 4))
+        later.setattr(segment, "_magic", lambda _: segment._MAGIC + b"\4")
         folder = made(tmp_path / "data")
     if lacks:
         # Those of imports are part of the log.
         (folder / "checkpoint.json").unlink()
         shutil.rmtree(folder / "segments")
         (folder / "segments").mkdir(0o700)
-    what = ".seg is of format 3, made by a later version of adalog"
+    what = ".seg is of format 4, made by a later version of adalog"
     check_refused(folder, tmp_path / "out", what)
 
 

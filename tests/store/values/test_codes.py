@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
 from adalog.store.files.packing import pack_as_written, unpack
-from adalog.store.values import dictionary, layout
+from adalog.store.values import block as blocks
+from adalog.store.values import layout
+from adalog.store.values.block import Block, BlockArrays
 from adalog.store.values.codes import Codes, Scratch
-from adalog.store.values.dictionary import Block, BlockArrays, Dictionary
+from adalog.store.values.dictionary import Dictionary
 
 ONE_OF_EACH = [
     1,
@@ -148,7 +150,7 @@ def test_many_values_have_the_codes_of_each() -> None:
 
 def test_keys_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked up together as one by one."""
-    monkeypatch.setattr(dictionary, "blake2s", lambda data, digest_size: _Short(data[-1:] * digest_size))
+    monkeypatch.setattr(blocks, "blake2s", lambda data, digest_size: _Short(data[-1:] * digest_size))
     codes = Codes()
     texts = [f"{number}" for number in range(100)]
     known = [codes.intern(text) for text in texts]

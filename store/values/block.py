@@ -85,7 +85,11 @@ class Block:
 
     def words(self, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
         """uint64[n]: the keys of many numbers, which have eight bytes each."""
-        return self.arrays.heap.view("<u8")[numbers - self.start if self.start else numbers]
+        return self._words[numbers - self.start] if self.start else self._words[numbers]
+
+    @cached_property
+    def _words(self) -> NDArray[np.uint64]:
+        return self.arrays.heap.view("<u8")
 
     def find(self, key: bytes, key_hash: int) -> int | None:
         hashes = self._hashes

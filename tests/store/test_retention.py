@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import pytest
 
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import QueryRequest
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.backup.check import check_data
 from adalog.store.backup.creation import take
@@ -20,6 +22,7 @@ from adalog.store.backup.rewriting import outdated_backups, rewrite
 from adalog.store.database import Database
 from adalog.store.excision import ended_history
 from adalog.store.files.place import LocalPlace
+from adalog.store.files.segment import SPARSE
 from adalog.store.log.file_appends import FileAppends
 from tests.live.following import Reader, hub_over
 from tests.property.excised_model import shown, state
@@ -312,3 +315,70 @@ def test_the_log_and_the_checkpoint_get_smaller(tmp_path: Path) -> None:
         database.compact()
     assert size() < 0.5 * before
     assert check_data(str(tmp_path / "data"), deep=True).findings == []
+
+
+def sparse_files(data: Path) -> list[Path]:
+    """Files of dictionaries that lack the placeholders of what went."""
+    return [path for path in (data / "segments").glob("dictionary-*.seg") if path.read_bytes()[7] == SPARSE]
+
+
+def test_texts_that_went_take_nothing(tmp_path: Path) -> None:
+    """In a checkpoint, one that is made anew from the log, and one that comes with a backup; values are found by
+    text and by number, and further ones are told apart from what went."""
+    data, count = tmp_path / "data", 400
+
+    def ask(database: Database, query: str, *values: Any) -> Any:
+        pool = Pool(database)
+        try:
+            return sorted(pool.run(QueryRequest(query, values, database.snapshot())).rows())
+        finally:
+            pool.close()
+
+    def size() -> int:
+        return sum(path.stat().st_size for path in (data / "segments").glob("dictionary-*.seg"))
+
+    def check(opened: Database) -> None:
+        assert state(opened) == expected
+        last = f"text {ROUNDS - 1} of entity 7"
+        assert ask(opened, "[:find ?e :in $ ?v :where [?e :v ?v]]", last) == [[7]]
+        assert ask(opened, "[:find ?e :in $ ?v :where [?e :v ?v]]", "text 3 of entity 7") == []
+        found = ask(opened, '[:find ?e :where [?e :v ?v] [(includes? ?v "entity 39")]]')
+        assert found == [[e] for e in (39, *range(390, 400))]
+        assert ask(opened, '[:find ?v :where [_ :v ?v] [(< ?v "text 9 of entity 11")]]')[-1:] == [
+            ["text 9 of entity 109"]
+        ]
+
+    with Database.open(str(data)) as database:
+        database.transact(SCHEMA)
+        for number in range(ROUNDS):
+            each = (f'[:db/add {e} :v "text {number} of entity {e}"]' for e in range(1, count))
+            database.transact(f"[{' '.join(each)}]")
+        database.compact()
+        before = size()
+        database.transact("[{:db/ident :v :db/retainTransactions 1}]")
+        database.retain()
+        database.compact()
+        assert sparse_files(data)
+        assert size() < 0.25 * before
+        expected = state(database)
+        check(database)
+    with Database.open(str(data)) as database:
+        check(database)
+        take(database.source(), LocalPlace(tmp_path / "backups"))
+        database.transact('[[:db/add 1000 :v "text 3 of entity 7"] [:db/add 1001 :v "text 9 of entity 8"]]')
+        assert ask(database, "[:find ?e :in $ ?v :where [?e :v ?v]]", "text 3 of entity 7") == [[1000]]
+        assert ask(database, "[:find ?e :in $ ?v :where [?e :v ?v]]", "text 9 of entity 8") == [[8], [1001]]
+    assert check_data(str(data), deep=True).findings == []
+    content = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
+    assert b"text 4 of entity" not in content
+    restore(LocalPlace(tmp_path / "backups"), tmp_path / "restored")
+    shutil.copytree(tmp_path / "restored", tmp_path / "anew")
+    (tmp_path / "anew" / "checkpoint.json").unlink()
+    shutil.rmtree(tmp_path / "anew" / "segments")
+    for folder in (tmp_path / "restored", tmp_path / "anew"):
+        with Database.open(str(folder)) as database:
+            check(database)
+            database.compact()
+            check(database)
+        assert sparse_files(folder)
+        assert check_data(str(folder), deep=True).findings == []

@@ -269,3 +269,27 @@ def test_other_blocks_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) ->
     block = Block.build(0, [f"text {n}".encode() for n in range(1000)], bytes(16))
     assert compacted(layout.TAG_STRING, block) is block
     assert compacted(layout.TAG_FLOAT, block) is block
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"bounds": [0, 4]},
+        {"bounds": [0, 4, 4]},
+        {"bounds": [1, 4, 8]},
+        {"places": [0, 3, 2]},
+        {"places": [0, 1, 4]},
+        {"places": [0, 4, 3]},
+        {"seeds": [5, NONE]},
+        {"seeds": [SEEDS, 7]},
+    ],
+)
+def test_wrong_runs_are_found(broken: dict[str, list[int]]) -> None:
+    tag = layout.TAG_STRING
+    dense = Block.build(0, [b"one", b"two", b"three"], bytes(16))
+    runs = Runs(np.array([0, 4, 8], np.int32), np.array([0, 1, 3], np.int32), np.array([5, 7], np.int16))
+    assert not list(block_faults(SparseBlock(0, dense.arrays, runs=runs, tag=tag)))
+    wrong = runs._replace(**{part: np.array(each, np.int32) for part, each in broken.items()})
+    assert list(block_faults(SparseBlock(0, dense.arrays, runs=wrong, tag=tag))) == [
+        "the runs of its numbers are wrong"
+    ]

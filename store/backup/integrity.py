@@ -19,9 +19,9 @@ from adalog.store.tries.signed import among, order_of
 from adalog.store.tries.trie import Csr, distinct
 from adalog.store.values import layout
 from adalog.store.values.arrays import CodeColumn, Int64s, RowColumn
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
+from adalog.store.values.blocks.sparse_block import Runs, SparseBlock
 from adalog.store.values.excised.placeholders import SEEDS
-from adalog.store.values.excised.sparse_block import Runs, SparseBlock
 
 
 def relation_faults(relation: Relation) -> Iterator[tuple[Base | Run, str]]:

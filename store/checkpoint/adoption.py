@@ -35,7 +35,7 @@ from adalog.store.tries.relation_files import block_of, load_relation
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 from adalog.store.values.schema import Schema
 
 

@@ -21,7 +21,7 @@ from adalog.store.tries.delta import Delta
 from adalog.store.tries.relation import NO_RELATION, Part, Relation
 from adalog.store.tries.relation_files import block_of, load_deltas, load_relation
 from adalog.store.values.attribute import SCHEMA_BASE
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Dictionary
 

@@ -31,7 +31,7 @@ from adalog.store.state.head import Counters
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation, parts_in_files
 from adalog.store.tries.relation_files import save_blocks, save_deltas, save_relation
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 from adalog.store.values.bootstrap import BARRING
 
 _LOGGER: Final = logging.getLogger("adalog.store")

@@ -21,7 +21,7 @@ from adalog.store.tries.relation import Relation
 from adalog.store.tries.relation_files import block_of, load_base, load_run
 from adalog.store.tries.run import Run
 from adalog.store.values.attribute import Attribute
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Dictionary
 from adalog.store.values.schema import Schema

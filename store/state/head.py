@@ -29,7 +29,7 @@ from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, MERGED
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 from adalog.store.values.changes import BulkColumn, Effect, Excision
 from adalog.store.values.codes import Codes
 from adalog.store.values.draft import Draft, Waiting

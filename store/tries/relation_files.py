@@ -29,9 +29,9 @@ from adalog.store.tries.signed import Signed
 from adalog.store.tries.trie import Csr, CsrFigures, TrieSize
 from adalog.store.tries.value_index import order_of_keys
 from adalog.store.values.arrays import Int64s
-from adalog.store.values.block import Block, BlockArrays
+from adalog.store.values.blocks.block import Block, BlockArrays
+from adalog.store.values.blocks.sparse_block import Runs, SparseBlock, compacted
 from adalog.store.values.codes import Codes
-from adalog.store.values.excised.sparse_block import Runs, SparseBlock, compacted
 
 P = TypeVar("P", Base, Run)
 

@@ -20,7 +20,7 @@ from adalog.datalog.errors import limit_exceeded
 from adalog.datalog.values import type_name
 from adalog.store.values import layout
 from adalog.store.values.arrays import Int64s
-from adalog.store.values.block import Block, file_has
+from adalog.store.values.blocks.block import Block, file_has
 from adalog.store.values.dictionary import Dictionary, KeyColumn
 from adalog.store.values.excised.placeholders import NumberRun, placeholder
 from adalog.store.values.keys import TEXT_TAGS, Spelling, inline_value, spell, value_of_key, values_of_keys

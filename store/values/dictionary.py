@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.store.files.segment import Segment
-from adalog.store.values.block import Block, hash_of, hashes_of
-from adalog.store.values.excised.sparse_block import SparseBlock, merged
+from adalog.store.values.blocks.block import Block, hash_of, hashes_of
+from adalog.store.values.blocks.sparse_block import SparseBlock, merged
 
 # A block takes in its younger neighbour once that has grown to this share of its size: log(n) blocks, each key
 # rewritten log(n) times.

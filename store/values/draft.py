@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from adalog.store.values import layout
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 from adalog.store.values.changes import Effect
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import ForkedDictionary

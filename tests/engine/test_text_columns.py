@@ -20,7 +20,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.expressions import text_columns, text_search
 from adalog.executor.expressions.calls import Call
 from adalog.executor.join.batch import Batch
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.layout import TAG_STRING
 

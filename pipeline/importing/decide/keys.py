@@ -34,7 +34,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.relation_files import save_block
 from adalog.store.tries.trie import distinct
 from adalog.store.values import layout
-from adalog.store.values.block import Block
+from adalog.store.values.blocks.block import Block
 
 MISSING: Final = NO_ENTITY
 """The entity of a key that no entity has."""

@@ -24,7 +24,7 @@ from adalog.pipeline.importing.read.typed_columns import INLINE, ValuePart, unit
 from adalog.store.transact.resolve import uses_type
 from adalog.store.tries.signed import run_starts
 from adalog.store.values import layout
-from adalog.store.values.block import hashes_of
+from adalog.store.values.blocks.block import hashes_of
 from adalog.store.values.bootstrap import LATER_TYPES
 from adalog.store.values.keys import value_of_key
 

@@ -31,7 +31,7 @@ from adalog.store.tries.renumbering import MovedKeys, Renumbering, shifted
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap, layout
 from adalog.store.values.attribute import FIRST_OWN_IDENT
-from adalog.store.values.block import hash_of
+from adalog.store.values.blocks.block import hash_of
 
 # More new values of others are not compared with those of the import.
 _MOST_KEYS: Final = 1 << 14

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from adalog.datalog.values import Keyword
 from adalog.store.log.imported import write_logged
-from adalog.store.values.block import Block, hashes_of
+from adalog.store.values.blocks.block import Block, hashes_of
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Dictionary
 from adalog.store.values.layout import TAG_STRING

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, Keyword, Symbol, Uri, identity
 from adalog.store.files.packing import pack_as_written, unpack
-from adalog.store.values import block as blocks
 from adalog.store.values import layout
-from adalog.store.values.block import Block, BlockArrays
+from adalog.store.values.blocks import block as blocks
+from adalog.store.values.blocks.block import Block, BlockArrays
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.dictionary import Dictionary
 

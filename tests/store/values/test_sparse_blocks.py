@@ -16,13 +16,13 @@ from adalog.store.backup.integrity import block_faults
 from adalog.store.files.segment import SPARSE, Segment, open_segment
 from adalog.store.tries.relation_files import block_of, save_blocks
 from adalog.store.values import layout
-from adalog.store.values.block import Block, file_has, hashes_of
+from adalog.store.values.blocks import sparse_block
+from adalog.store.values.blocks.block import Block, file_has, hashes_of
+from adalog.store.values.blocks.sparse_block import Runs, SparseBlock, compacted
 from adalog.store.values.codes import Codes
 from adalog.store.values.dictionary import Dictionary
-from adalog.store.values.excised import sparse_block
 from adalog.store.values.excised.placeholders import NUMBER_BITS, SEEDS, new_seed, placeholder, runs_of
 from adalog.store.values.excised.recognition import NONE, TAGS, recognise, recognised
-from adalog.store.values.excised.sparse_block import Runs, SparseBlock, compacted
 from adalog.store.values.keys import spell
 from tests.property.model import examples
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from adalog.store.values.arrays import Bools, Int64s
-from adalog.store.values.block import Block, hashes_of, key_arrays
+from adalog.store.values.blocks.block import Block, hashes_of, key_arrays
 from adalog.store.values.excised.placeholders import placeholder
 from adalog.store.values.excised.recognition import NONE, TAGS, recognise, recognised
 

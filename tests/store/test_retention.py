@@ -330,7 +330,7 @@ def test_texts_that_went_take_nothing(tmp_path: Path) -> None:
     def ask(database: Database, query: str, *values: Any) -> Any:
         pool = Pool(database)
         try:
-            return sorted(pool.run(QueryRequest(query, values, database.snapshot())).rows())
+            return sorted(map(list, pool.run(QueryRequest(query, values, database.snapshot())).rows()))
         finally:
             pool.close()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import MutableMapping, Sequence
 from enum import Enum, auto
+from functools import partial
 from typing import Any, Final, cast
 
 import httptools
@@ -392,17 +393,23 @@ class Connection(HttpToolsProtocol):
         if isinstance(response, tuple):
             self._send_whole(cycle, response)
             return
-        # As uvicorn's tasks, which the server waits for when it stops.
-        task = self.loop.create_task(self._send_later(cycle, app, response), context=response.context)
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
+        # This comes before `_await`, so that the server finds the app's task, if there is one.
+        response.work.add_done_callback(partial(self._send_later, cycle, app, response), context=response.context)
+        self._await(response.work)
 
-    async def _send_later(self, cycle: RequestResponseCycle, app: ASGI3Application, later: LaterResponse) -> None:
-        await later.settle()
+    def _await(self, work: asyncio.Future[Any]) -> None:
+        """As uvicorn's tasks, which the server waits for when it stops, and cancels in the end."""
+        self.tasks.add(work)  # type: ignore[arg-type]
+        work.add_done_callback(self.tasks.discard)
+
+    def _send_later(
+        self, cycle: RequestResponseCycle, app: ASGI3Application, later: LaterResponse, _: object
+    ) -> None:
+        later.settle()
         goes_on = cycle.keep_alive and not (cycle.disconnected or self.transport.is_closing())
         response = later.response() if goes_on and not self.flow.write_paused else None
         if response is None:
-            await cycle.run_asgi(app)
+            self._await(self.loop.create_task(cycle.run_asgi(app), context=later.context))
         else:
             self._send_whole(cycle, response)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 from starlette.types import Receive, Scope
@@ -113,17 +113,22 @@ WholeResponse = tuple[bytes, bytes]
 
 
 class LaterResponse(Protocol):
-    """A response that waits for something, which goes on in `context`."""
+    """A response that waits for something, and goes on in `context`."""
 
     @property
     def context(self) -> Context: ...
 
-    async def settle(self) -> None:
-        """Waits for it. Raises nothing."""
+    @property
+    def work(self) -> asyncio.Future[Any]:
+        """What it waits for. It is cancelled where the server does not wait any longer."""
+
+    @property
+    def settle(self) -> Callable[[], object]:
+        """Is called once that is done, and raises nothing."""
 
     @property
     def response(self) -> Callable[[], WholeResponse | None]:
-        """Makes it once it is settled; None where the app has to be called, which sends it."""
+        """Makes it after that, unless the app is called; None where the app has to be called, which sends it."""
 
 
 class WholeResponses(Protocol):

@@ -33,11 +33,14 @@ from adalog.gateway.protocols.negotiation import GraphQLRequest
 from adalog.gateway.protocols.persisted import PersistedQueries
 from adalog.schema.documents.operations import Answer, OperationRequest, Operations, root_fields
 from adalog.schema.documents.preparation import PreparedDocument
+from adalog.schema.fields.single_field import SingleField
+from adalog.schema.fields.transacting import SubmittedTransaction
 from adalog.schema.live.stream import RefusedError
 from adalog.schema.request.context import Context, Services
 from adalog.schema.request.errors import describe, internal
 from adalog.schema.request.first_step import FirstStep
 from adalog.schema.request.transaction_wait import missed
+from adalog.schema.typed.alone import TypedField
 from adalog.schema.writing.written_answer import WrittenAnswer
 
 T = TypeVar("T")
@@ -105,6 +108,17 @@ class ReadRequest:
         return self.kind == "subscription"
 
 
+@dataclass(frozen=True, slots=True)
+class BegunTransaction:
+    """A request that is one transaction, which was submitted at a moment of the clock of `perf_counter`."""
+
+    request: GraphQLRequest
+    prepared: PreparedDocument
+    single: SingleField
+    submitted: SubmittedTransaction
+    started: float
+
+
 @dataclass
 class Answering:
     """Runs requests, each within the task that serves it."""
@@ -153,13 +167,17 @@ class Answering:
             check_write(principal)
         return asked
 
-    def at_once(self, request: GraphQLRequest) -> WrittenAnswer | None:
-        """The answer to a request that waits for nothing and is the like of one before, counted and logged. None:
-        `read` and `answer` it, as if nothing had been."""
+    def at_once(self, request: GraphQLRequest, principal: Principal) -> WrittenAnswer | BegunTransaction | None:
+        """The answer to a request that waits for nothing and is the like of one before, counted and logged, or the
+        transaction that such a request is. None: `read` and `answer` it, as if nothing had been. Raises FORBIDDEN
+        for a transaction without the role, RATE_LIMITED for any."""
         started = perf_counter()
-        single, services = self.operations.documents.known_single(request.query), self.services
-        if single is None or request.operation_name not in (None, single.name):
+        prepared, services = self.operations.documents.known(request.query), self.services
+        single = None if prepared is None else prepared.single
+        if prepared is None or single is None or request.operation_name not in (None, single.name):
             return None
+        if single.writes:
+            return self._begun(request, principal, prepared, single)
         try:
             if missed(services.database, request.min_basis_t) is not None:
                 return None
@@ -172,13 +190,61 @@ class Answering:
         if written is None:
             return None
         self.persisted.keep(request)
-        field, seconds = single.node.name.value, perf_counter() - started
+        self._count_single(single, perf_counter() - started)
+        if single.node.name.value == "q":
+            self.metrics.rows(written.rows)
+        return written
+
+    def _count_single(self, single: SingleField | TypedField, seconds: float) -> None:
+        """Counts and logs an answer without errors."""
+        field = single.node.name.value
         if self.log_requests:
             self._log(ASKING.get().address, [field], ["OK"], seconds, single.name, 200)
         self.metrics.answered(field, "OK", seconds)
-        if field == "q":
-            self.metrics.rows(written.rows)
-        return written
+
+    def _begun(
+        self,
+        request: GraphQLRequest,
+        principal: Principal,
+        prepared: PreparedDocument,
+        single: SingleField | TypedField,
+    ) -> BegunTransaction | None:
+        if not isinstance(single, SingleField):
+            return None
+        given = single.given(request.variables)
+        if given is None:
+            return None
+        admit()
+        self.persisted.keep(request)
+        check_write(principal)
+        submitted = SubmittedTransaction(single, self.services, given)
+        return BegunTransaction(request, prepared, single, submitted, perf_counter())
+
+    def transacted(self, begun: BegunTransaction) -> Answer | Awaitable[Answer]:
+        """The answer to a transaction that has a report or was refused, counted and logged; awaited where it takes
+        a while to write. Raises StoppedError."""
+        try:
+            body = begun.submitted.answer()
+        except asyncio.CancelledError:
+            if not self.stop.has_begun:
+                raise
+            self.metrics.answered(begun.single.field, Code.BACKEND_UNAVAILABLE, perf_counter() - begun.started)
+            raise StoppedError(_CUT) from None
+        return self._transacted_later(begun) if body is None else self._transacted(begun, body)
+
+    async def _transacted_later(self, begun: BegunTransaction) -> Answer:
+        return self._transacted(begun, await begun.submitted.answer_later())
+
+    def _transacted(self, begun: BegunTransaction, body: dict[str, Any]) -> Answer:
+        answer, seconds, single = Answer(body, executed=True), perf_counter() - begun.started, begun.single
+        if "errors" in body:
+            asked = ReadRequest(
+                begun.request, begun.prepared, "mutation", [single.field], lambda _: 200, single.name
+            )
+            self._count(answer, asked, seconds)
+        else:
+            self._count_single(single, seconds)
+        return answer
 
     def context(self, asked: ReadRequest) -> Context:
         return Context(self.services, asked.request.min_basis_t)

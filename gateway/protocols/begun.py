@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +12,6 @@ from starlette.types import Scope
 
 from adalog.executor.bounds.client import ASKING, Client
 from adalog.gateway.protocols.responses import HttpAnswer
-from adalog.schema.request.first_step import Rest
 
 BEGUN: Final = "adalog.begun"
 """Where a scope has it."""
@@ -24,7 +24,7 @@ class BegunAnswer:
     client: Client
     sending: ExitStack
     answer: HttpAnswer | None = None
-    rest: Rest[HttpAnswer | None] | None = None
+    rest: Awaitable[HttpAnswer | None] | None = None
     failure: BaseException | None = None
 
     async def settle(self) -> None:

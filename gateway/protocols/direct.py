@@ -9,6 +9,7 @@ to be compressed, goes through the app: `begun` says how far it is.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from contextvars import Context
@@ -27,7 +28,7 @@ from adalog.gateway.connections.conditional import unchanged, validated_by
 from adalog.gateway.connections.guards import SECURITY_HEADERS, Guard
 from adalog.gateway.connections.request_ids import HEADER, REQUEST_ID, good_id, new_id
 from adalog.gateway.protocols import negotiation
-from adalog.gateway.protocols.answering import admit
+from adalog.gateway.protocols.answering import BegunTransaction, admit
 from adalog.gateway.protocols.begun import BEGUN, BegunAnswer
 from adalog.gateway.protocols.compression import IDENTITY, LEAST_BYTES, acceptable
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
@@ -73,16 +74,13 @@ _Key = tuple[_Head, "Principal", tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class PendingResponse:
-    """A response that waits for something, which goes on in `context`. `response`: makes it once that is settled;
-    None where the app has to send it."""
+    """A response that waits for `work`, and goes on in `context`. `settle`: is called after that. `response`: makes
+    it then; None where the app has to send it."""
 
-    _begun: BegunAnswer
     context: Context
+    work: asyncio.Future[Any]
+    settle: Callable[[], object]
     response: Callable[[], tuple[bytes, bytes] | None]
-
-    async def settle(self) -> None:
-        """Waits until there is an answer, or a failure for the app to answer."""
-        await self._begun.settle()
 
 
 class DirectRequests:
@@ -121,16 +119,28 @@ class DirectRequests:
         scope[REQUEST_ID] = own.decode()
         context = Context()
         client = context.run(self._answering.introduce, principal, scope)
-        written = context.run(self._answering.at_once, request) if scope["method"] == "POST" else None
-        if written is not None:
-            answer = HttpAnswer(200, head.media, [written.text], {})
-            response = self._whole(head, answer)
-            if response is None:
-                scope[BEGUN] = BegunAnswer(client, ExitStack(), answer)
-                return None
-            line, before, after = response
-            return line, before + own + after
         sending = ExitStack()
+        if scope["method"] == "POST":
+            answer = None
+            try:
+                found = context.run(self._answering.at_once, request, principal)
+            except AdalogError as refused:
+                answer = self._endpoint.failed(refused, scope, head.accepted)
+            else:
+                if isinstance(found, BegunTransaction):
+                    begun = scope[BEGUN] = BegunAnswer(client, sending)
+                    settle = partial(self._settle, found, begun, scope, head)
+                    respond = partial(self._response, scope, begun, key, own)
+                    return PendingResponse(context, found.submitted.report, settle, respond)
+                if found is not None:
+                    answer = HttpAnswer(200, head.media, [found.text], {})
+            if answer is not None:
+                response = self._whole(head, answer)
+                if response is None:
+                    scope[BEGUN] = BegunAnswer(client, sending, answer)
+                    return None
+                line, before, after = response
+                return line, before + own + after
         exchange = self._endpoint.exchange(scope, receive, request, principal, head.accepted, sending)
         begun = scope[BEGUN] = BegunAnswer(client, sending)
         try:
@@ -140,9 +150,22 @@ class DirectRequests:
             return None
         if not step.is_over:
             begun.rest = step.rest
-            return PendingResponse(begun, step.context, partial(self._response, scope, begun, key, own))
+            work = asyncio.get_running_loop().create_task(begun.settle(), context=step.context)
+            return PendingResponse(context, work, _nothing, partial(self._response, scope, begun, key, own))
         begun.answer = step.result
         return self._response(scope, begun, key, own)
+
+    def _settle(self, transaction: BegunTransaction, begun: BegunAnswer, scope: Scope, head: _Head) -> None:
+        """Has an answer begin, or a failure for the app to answer."""
+        try:
+            answer = self._endpoint.transacted(transaction, scope, head.accepted)
+        except (Exception, asyncio.CancelledError) as failure:  # noqa: BLE001 - the app answers it
+            begun.failure = failure
+            return
+        if isinstance(answer, HttpAnswer):
+            begun.answer = answer
+        else:
+            begun.rest = answer
 
     def _response(self, scope: Scope, begun: BegunAnswer, key: _Key, own: bytes) -> tuple[bytes, bytes] | None:
         """The whole response with an answer that has arrived; None where the app has to send it."""
@@ -254,6 +277,10 @@ class DirectRequests:
         line, media = _status_line(answer.status), answer.media
         before = _written_headers(answer, size) if answer.extra else _plain_headers(answer.status, media, size)
         return line, before, b"\r\n\r\n" + b"".join(answer.body)
+
+
+def _nothing() -> None:
+    """Does nothing."""
 
 
 def _written_headers(answer: HttpAnswer, size: int) -> bytes:

@@ -6,7 +6,7 @@ Either ends when the client goes away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any, Final
 from weakref import ref
@@ -24,6 +24,7 @@ from adalog.gateway.page_files import PageFiles
 from adalog.gateway.protocols import events, negotiation, parts
 from adalog.gateway.protocols.answering import (
     Answering,
+    BegunTransaction,
     ClientGoneError,
     ReadRequest,
     StoppedError,
@@ -130,7 +131,7 @@ class GraphQLEndpoint:
                 return
             answer = await self._answer(scope, receive, asked, accepted, sending)
         except (AdalogError, RefusedError, StoppedError) as failure:
-            answer = self._failed(failure, scope, accepted)
+            answer = self.failed(failure, scope, accepted)
         except ClientGoneError:
             return
         except asyncio.CancelledError:
@@ -154,7 +155,7 @@ class GraphQLEndpoint:
             asked = await self._understood(scope, request, principal, accepted)
             return await self._answer(scope, receive, asked, accepted, sending)
         except (AdalogError, RefusedError, StoppedError) as failure:
-            return self._failed(failure, scope, accepted)
+            return self.failed(failure, scope, accepted)
         except ClientGoneError:
             return None
 
@@ -169,7 +170,18 @@ class GraphQLEndpoint:
             raise BadRequestError(405, "a GET may only query; send mutations with POST", headers={"Allow": "POST"})
         return asked
 
-    def _failed(
+    def transacted(
+        self, begun: BegunTransaction, scope: Scope, accepted: negotiation.AcceptedTypes
+    ) -> HttpAnswer | Awaitable[HttpAnswer]:
+        """The answer to a transaction that has a report or was refused."""
+        try:
+            answer = self.answering.transacted(begun)
+        except StoppedError as stopped:
+            return self.failed(stopped, scope, accepted)
+        media = accepted.json or negotiation.JSON
+        return _executed(media, answer) if isinstance(answer, Answer) else _executed_later(media, answer)
+
+    def failed(
         self,
         failure: AdalogError | RefusedError | StoppedError,
         scope: Scope,
@@ -411,6 +423,15 @@ def _status(answer: Answer, media: str) -> int:
         return 200
     codes = {error["extensions"]["code"] for error in answer.body.get("errors", ())}
     return 413 if codes == {Code.LIMIT_EXCEEDED.value} else 400
+
+
+def _executed(media: str, answer: Answer) -> HttpAnswer:
+    errors = answer.body.get("errors", ())
+    return HttpAnswer(200, media, chunks(answer), retry_header(retry_after(errors)))
+
+
+async def _executed_later(media: str, answer: Awaitable[Answer]) -> HttpAnswer:
+    return _executed(media, await answer)
 
 
 def _written(errors: Sequence[Mapping[str, Any]]) -> bytes:

@@ -143,13 +143,13 @@ class Documents:
             surfaces is not None and prepared.surface is surfaces.newest and not surfaces.is_stale
         )
 
-    def known_single(self, text: str) -> SingleField | TypedField | None:
-        """The field that a document consists of which the viewer who asks may ask for now; None for others, and
-        where that takes a while to find out."""
+    def known(self, text: str) -> PreparedDocument | None:
+        """A document that was prepared and that the viewer who asks may ask now; None for others, and where that
+        takes a while to find out."""
         known = self.kept.get(text)
         if known is None and self._surfaces is not None and not self._surfaces.is_stale:
             known = self._known(text)
-        return None if known is None else known.single
+        return known
 
     def is_single(self, text: str) -> bool:
         """Whether a document is likely one field that needs no execution: it was, for some viewer."""

@@ -108,7 +108,7 @@ class ReadRequest:
         return self.kind == "subscription"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BegunTransaction:
     """A request that is one transaction, which was submitted at a moment of the clock of `perf_counter`."""
 

@@ -72,7 +72,7 @@ _Key = tuple[_Head, "Principal", tuple[bytes, bytes]]
 """What the response to a request depends on: headers, client, and the body or the query string."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PendingResponse:
     """A response that waits for `work`, and goes on in `context`. `settle`: is called after that. `response`: makes
     it then; None where the app has to send it."""

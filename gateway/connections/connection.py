@@ -44,6 +44,8 @@ _MOST_FIELDS: Final = 256
 _MOST_AHEAD: Final = 16
 # Requests of one read that are answered before anything else is done.
 _MOST_HERE: Final = 8
+# Of a response after which the connection is closed.
+_LAST: Final = b"connection: close\r\n"
 # No opening handshake has one.
 _OF_A_BODY: Final = (b"content-length", b"transfer-encoding")
 
@@ -393,8 +395,11 @@ class Connection(HttpToolsProtocol):
         if isinstance(response, tuple):
             self._send_whole(cycle, response)
             return
+        if not isinstance(response.work, asyncio.Future):
+            self._await(self.loop.create_task(self._send_after(cycle, app, response), context=response.context))
+            return
         # This comes before `_await`, so that the server finds the app's task, if there is one.
-        response.work.add_done_callback(partial(self._send_later, cycle, app, response), context=response.context)
+        response.work.add_done_callback(partial(self._send_done, cycle, app, response), context=response.context)
         self._await(response.work)
 
     def _await(self, work: asyncio.Future[Any]) -> None:
@@ -402,21 +407,34 @@ class Connection(HttpToolsProtocol):
         self.tasks.add(work)  # type: ignore[arg-type]
         work.add_done_callback(self.tasks.discard)
 
-    def _send_later(
+    async def _send_after(self, cycle: RequestResponseCycle, app: ASGI3Application, later: LaterResponse) -> None:
+        await later.work
+        if not self._is_sent(cycle, later):
+            await cycle.run_asgi(app)
+
+    def _send_done(
         self, cycle: RequestResponseCycle, app: ASGI3Application, later: LaterResponse, _: object
     ) -> None:
         later.settle()
-        goes_on = cycle.keep_alive and not (cycle.disconnected or self.transport.is_closing())
-        response = later.response() if goes_on and not self.flow.write_paused else None
-        if response is None:
+        if not self._is_sent(cycle, later):
             self._await(self.loop.create_task(cycle.run_asgi(app), context=later.context))
-        else:
+
+    def _is_sent(self, cycle: RequestResponseCycle, later: LaterResponse) -> bool:
+        """Sends a response that has arrived, also where the server stops, and nothing may come in a later turn of
+        the loop; False where the app has to."""
+        is_open = not (cycle.disconnected or self.transport.is_closing() or self.flow.write_paused)
+        response = later.response() if is_open else None
+        if response is not None:
             self._send_whole(cycle, response)
+        return response is not None
 
     def _send_whole(self, cycle: RequestResponseCycle, response: WholeResponse) -> None:
         cycle.response_started = cycle.response_complete = True
         line, rest = response
-        self.transport.write(line + self.wire.server_headers(self.server_state.default_headers) + rest)
+        headers = self.wire.server_headers(self.server_state.default_headers)
+        self.transport.write(line + headers + (b"" if cycle.keep_alive else _LAST) + rest)
+        if not cycle.keep_alive:
+            self.transport.close()
         self.on_response_complete()
 
     def _start_held(self) -> None:

@@ -10,7 +10,7 @@ import ipaddress
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -119,12 +119,13 @@ class LaterResponse(Protocol):
     def context(self) -> Context: ...
 
     @property
-    def work(self) -> asyncio.Future[Any]:
-        """What it waits for. It is cancelled where the server does not wait any longer."""
+    def work(self) -> asyncio.Future[Any] | Coroutine[Any, Any, object]:
+        """What it waits for. It is cancelled where the server does not wait any longer. A coroutine takes a task,
+        and raises nothing."""
 
     @property
     def settle(self) -> Callable[[], object]:
-        """Is called once that is done, and raises nothing."""
+        """Is called once a future is done, and raises nothing."""
 
     @property
     def response(self) -> Callable[[], WholeResponse | None]:

@@ -10,7 +10,7 @@ to be compressed, goes through the app: `begun` says how far it is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from contextvars import Context
 from dataclasses import dataclass, field
@@ -74,11 +74,11 @@ _Key = tuple[_Head, "Principal", tuple[bytes, bytes]]
 
 @dataclass(slots=True)
 class PendingResponse:
-    """A response that waits for `work`, and goes on in `context`. `settle`: is called after that. `response`: makes
-    it then; None where the app has to send it."""
+    """A response that waits for `work`, and goes on in `context`. `settle`: is called once a future is done.
+    `response`: makes it then; None where the app has to send it."""
 
     context: Context
-    work: asyncio.Future[Any]
+    work: asyncio.Future[Any] | Coroutine[Any, Any, object]
     settle: Callable[[], object]
     response: Callable[[], tuple[bytes, bytes] | None]
 
@@ -150,8 +150,8 @@ class DirectRequests:
             return None
         if not step.is_over:
             begun.rest = step.rest
-            work = asyncio.get_running_loop().create_task(begun.settle(), context=step.context)
-            return PendingResponse(context, work, _nothing, partial(self._response, scope, begun, key, own))
+            respond = partial(self._response, scope, begun, key, own)
+            return PendingResponse(step.context, begun.settle(), _nothing, respond)
         begun.answer = step.result
         return self._response(scope, begun, key, own)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import pytest
 
 from adalog.executor.bounds.meter import Buckets
 from adalog.gateway.app import create_app
+from adalog.gateway.connections.connection import Connection
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.protocols.answering import Answering
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
@@ -163,17 +165,23 @@ def test_a_transaction_that_is_cut(accept: str, server: Server, monkeypatch: pyt
     answering = answering_of(server)
 
     def cut() -> bytes:
-        """What is answered where the server is stopped while a transaction waits."""
+        """The answer if the server stops while a transaction waits, and the loop has one more turn alone."""
+        arrived = threading.Event()
         with waiting_for_the_writer(server, request) as connection:
             [own] = server.wire.connections
+            assert isinstance(own, Connection)
             monkeypatch.setattr(answering.stop, "has_begun", True)
 
-            def cancel() -> None:
-                for task in list(own.tasks):  # type: ignore[attr-defined]
+            def stop() -> None:
+                own.shutdown()
+                for task in list(own.tasks):
                     task.cancel(msg="the server is cut")
+                own.loop.call_soon(arrived.wait, 20)
 
-            own.loop.call_soon_threadsafe(cancel)  # type: ignore[attr-defined]
+            own.loop.call_soon_threadsafe(stop)
             answer = received(connection)
+            arrived.set()
+            assert not connection.recv(1)
         monkeypatch.setattr(answering.stop, "has_begun", False)
         return answer
 
@@ -181,6 +189,7 @@ def test_a_transaction_that_is_cut(accept: str, server: Server, monkeypatch: pyt
     before = answering.metrics.requests("transact", "BACKEND_UNAVAILABLE")
     answer = cut()
     assert b"it is unknown whether it was applied" in answer
+    assert b"\nconnection: close\r\n" in answer
     until(lambda: not server.wire.connections)
     monkeypatch.setattr(Answering, "at_once", lambda *_: None)
     assert cut() == answer

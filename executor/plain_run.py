@@ -1,6 +1,7 @@
 """Runs of a question whose like was run before: what does not depend on its arguments is looked up at once.
 
-Taken where one call of the small join's kernel makes all rows of a plan that shows them as they come. Saves the way
+Taken where one call of a kernel of small joins makes all rows of a plan that shows them as they come, with what its
+rules derive. Saves the way
 through plan, choice of the engine, driver and collector. What turns out otherwise is run as any question is.
 
 After such a run nothing but the arguments' codes is new to the next one on the same snapshot: that is `SettledRun`,
@@ -21,10 +22,10 @@ from adalog.executor.answer.result import Result, sorted_rows
 from adalog.executor.answer.shown import shown_result
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
-from adalog.executor.evaluation.kept_joins import KeptJoins
+from adalog.executor.evaluation.kept_joins import BoundJoin, KeptJoins
 from adalog.executor.evaluation.local import DISTINCT_BYTES
+from adalog.executor.evaluation.small_rules import SettledRules
 from adalog.executor.join.batch import Batch
-from adalog.executor.join.generic_join import GenericJoin
 from adalog.executor.join.small.settled import SettledJoin
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.prediction import EstimatedWork
@@ -95,7 +96,7 @@ class SettledRun:
     `values_cost`: what reading the arguments may cost, in the planner's unit. `credit`: it may still come to
     nothing."""
 
-    join: SettledJoin
+    join: SettledJoin | SettledRules
     run: PlainRun
     source: str
     types: Sequence[type]
@@ -107,7 +108,7 @@ class SettledRun:
     credit: int = _CREDIT
 
     @staticmethod
-    def of(run: PlainRun, question: Question, join: GenericJoin) -> SettledRun | None:
+    def of(run: PlainRun, question: Question, join: BoundJoin) -> SettledRun | None:
         """None where arguments have types of which JSON has no values, or the run may be long."""
         plain, find = question.plain, run.plan.query.find
         types = [] if plain is None else [_PYTHON_TYPES.get(each) for each in plain.types]
@@ -178,7 +179,7 @@ class SettledRun:
 
 @dataclass(eq=False, slots=True)
 class PlainRun:
-    """A plan that one call of the small join's kernel runs, with what its answers show.
+    """A plan that one call of a kernel of small joins runs, with what its answers show.
 
     `state`: of the snapshots that the plan is for. `given`: the variables of the arguments that the join begins
     with, which are `joined` among these. `shown`: of the columns. `order`: of the rows, as of `order_keys`.
@@ -220,7 +221,7 @@ class PlainRun:
             or plan.weighted
             or plan.multiplicity is not None
             or plan.sharing is not None
-            or plan.program.strata
+            or any(each.aggregates for each in plan.program.relations)
             or plan.constants
             or plan.pulled
             or not plan.levels
@@ -266,9 +267,9 @@ class PlainRun:
                 value = args[place]
                 code = codes.lookup(value)
                 start[name] = np.array([values.intern(value) if code is None else code], np.int64)
-            small = None if bound.join is None else bound.join.begun(Batch(1, start), counted=False)
-            if small is not None and bound.join is not None and not run.strict:
-                self._settle(question, bound.join)
+            small = bound.begun(Batch(1, start))
+            if small is not None and not run.strict:
+                self._settle(question, bound)
         finally:
             joins.give_back(bound)
         most = question.request.max_rows
@@ -287,7 +288,7 @@ class PlainRun:
         cancel.budget.take(held + (held + DISTINCT_BYTES * rows.size if plan.distinct else 0))
         return rows.distinct(cancel.check) if plan.distinct else rows
 
-    def _settle(self, question: Question, join: GenericJoin) -> None:
+    def _settle(self, question: Question, join: BoundJoin) -> None:
         """Keeps the run for others on the same snapshot."""
         snapshot, text = question.snapshot, question.text
         if text in snapshot.attached or snapshot.is_past or not snapshot.is_plain:

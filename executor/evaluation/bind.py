@@ -34,6 +34,7 @@ from adalog.executor.extenders.relation import RelationExtender, UnionExtender
 from adalog.executor.extenders.visible_entities import VisibleEntities
 from adalog.executor.facts.facts import DerivedRelation, Relations
 from adalog.executor.facts.maintained import MaintainedExtender, MaintainedFacts
+from adalog.executor.facts.small_tables import SmallTable
 from adalog.executor.join.batch import ORIGIN, Batch, Column, Mask
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.disjunction import Nest, OrBranch, OrExtender
@@ -75,14 +76,14 @@ class RecentReader:
 @dataclass
 class Binding:
     """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, and
-    parts of each derived one. `moments`: of the databases whose old and new states, or what lies between, are read.
+    parts of each derived one, or tables within a call of a kernel. `moments`: of the databases whose old and new states, or what lies between, are read.
     `readers` are those of the derived relations that are in one part. `derive` runs the rules of queries within.
     `lasting`: whether all that was bound so far is right wherever databases and relations are these; not where
     something was decided by, or holds, what a moment's database or a run's values have."""
 
     plan: Plan
     databases: Mapping[str, Snapshot]
-    relations: Mapping[str, Held]
+    relations: Mapping[str, Held] | Mapping[str, SmallTable]
     run: QueryRun
     moments: Mapping[str, Moments] = field(default_factory=dict)
     rank: dict[str, int] = field(default_factory=dict)
@@ -199,6 +200,10 @@ class Binding:
                 return self._kept(atom, held)
             if isinstance(held, DerivedRelation):
                 return self._derived(atom, held)
+            if isinstance(held, SmallTable):
+                bound = held.extender(atom.terms, atom.version, self.rank)
+                self.lasting = self.lasting and bound is not None
+                return DEAD if bound is None else bound
             columns = held
         terms = [self._code(t) if isinstance(t, Const | LookupRef) else t for t in atom.terms]
         if len(columns) < len(terms):
@@ -383,7 +388,7 @@ class Binding:
         return mask
 
 
-Sources = tuple[Mapping[str, Snapshot], Mapping[str, Held]]
+Sources = tuple[Mapping[str, Snapshot], Mapping[str, Held] | Mapping[str, SmallTable]]
 """Databases and relations, by the names of sources."""
 
 

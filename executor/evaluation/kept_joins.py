@@ -5,7 +5,7 @@ A join is lent to one run at a time; a run beside it binds its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,7 +13,10 @@ from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.fixpoint import derived
 from adalog.executor.evaluation.lasting_binding import JOIN_BYTES, PART_BYTES, PLAN_BYTES, LastingBinding, PlanJoins
+from adalog.executor.evaluation.small_rules import SettledRules, SmallRules
+from adalog.executor.join.batch import Batch
 from adalog.executor.join.generic_join import GenericJoin
+from adalog.executor.join.small.settled import SettledJoin
 from adalog.planner.model.plan import Plan
 from adalog.store.snapshot.snapshot import Snapshot, ViewKey
 from adalog.store.values.codes import Codes
@@ -34,12 +37,50 @@ class _View:
 @dataclass(eq=False, slots=True)
 class BoundJoin:
     """A bound join with its binding. `join`: None where a part without variables already fails, or where there are
-    rules: then `joins` has it, and theirs."""
+    rules: then `joins` has it, and theirs. `rules`: the programs of these with the join, for one prefix of these
+    variables; None where the kernel does not know them."""
 
     binding: LastingBinding
     join: GenericJoin | None
     views: Mapping[str, _View]
     joins: PlanJoins
+    rules: dict[tuple[str, ...], SmallRules | None] = field(default_factory=dict)
+
+    def begun(self, batch: Batch) -> tuple[Batch, int] | None:
+        """(extensions of one prefix, how many levels bind them), with what rules derive; None where nothing was
+        done. Nothing is counted."""
+        if self.join is not None:
+            return self.join.begun(batch, counted=False)
+        rules = self._small_rules(tuple(batch.columns))
+        rows = None if rules is None else rules.derived(batch)
+        return None if rows is None else (rows, len(self.binding.plan.levels))
+
+    def settled(self, names: Sequence[str]) -> SettledJoin | SettledRules | None:
+        """The whole of what `begun` did, over what its parts read now; None where it did not make all rows."""
+        if self.join is not None:
+            return self.join.settled(names)
+        rules = self._small_rules(tuple(names))
+        return None if rules is None else rules.settled()
+
+    def _small_rules(self, names: tuple[str, ...]) -> SmallRules | None:
+        plan = self.binding.plan
+        if not plan.program.strata:
+            return None
+        if names not in self.rules:
+            self.rules[names] = SmallRules.of(plan, self.binding, names)
+        return self.rules[names]
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it may have another run."""
+        if not self.binding.plan.program.strata:
+            return self.binding.lasting
+        return len(self.joins) > 0 or any(self.rules.values())
+
+    @property
+    def is_untried(self) -> bool:
+        """Whether nothing yet says that its joins do not last: rules ran as a program, which was none."""
+        return bool(self.rules) and not self.joins.are_tried
 
     def suits(self, databases: Mapping[str, Snapshot]) -> bool:
         """Whether what was bound is right for these."""
@@ -98,10 +139,12 @@ class KeptJoins:
         """Ends a run. What was decided by the rows of its databases is not kept."""
         binding = bound.binding
         entry = self._entry(binding.plan)
-        lasting = len(bound.joins) > 0 if binding.plan.program.strata else binding.lasting
+        lasting, untried = bound.is_lasting, bound.is_untried
         bound.joins.rest()
         binding.rest()
         if not lasting:
+            if untried:
+                return
             entry.lasting = False
             entry.idle.clear()
         elif entry.lasting and len(entry.idle) < _IDLE:

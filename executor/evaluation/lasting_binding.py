@@ -112,6 +112,7 @@ class PlanJoins:
     reads of derived relations are single parts, which are exchanged from run to run."""
 
     binding: LastingBinding
+    are_tried: bool = False
     _joins: dict[int, tuple[GenericJoin, list[RecentReader]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -120,6 +121,7 @@ class PlanJoins:
     def join(self, plan: Plan | RulePlan, relations: Relations, *, weighted: bool = False) -> GenericJoin | None:
         """The join of the plan, or of a rule, over what was derived so far; None where a part without variables
         already fails."""
+        self.are_tried = True
         known = self._joins.get(id(plan.body))
         if known is not None and _pointed(known[1], relations):
             known[0].count_anew()

@@ -22,6 +22,7 @@ from adalog.executor.join.level import BUDGET, BoundLevel, Level, LevelCounts, c
 from adalog.executor.join.protocol import START
 from adalog.executor.join.shortcuts.all_ranges import extend_by_ranges
 from adalog.executor.join.shortcuts.one_prefix import extend_one
+from adalog.executor.join.small.program import Program, program_of
 from adalog.executor.join.small.running import SmallJoin
 from adalog.executor.join.small.settled import SettledJoin
 from adalog.executor.kernels.small_join import MOST_ROWS
@@ -103,6 +104,15 @@ class GenericJoin:
         """The whole join of one prefix with columns of these names, over what its parts read now; None where
         `begun` did not make all rows of one before."""
         return None if self._small is None or self.weighted else self._small.settled(names)
+
+    def program(self, names: Sequence[str]) -> Program | None:
+        """The program of the whole join for one prefix with columns of these names; None if the kernel does not
+        know all of it."""
+        if self._small is None or self.weighted:
+            return None
+        program = program_of(self.body, self.levels, names, starts=True, weighted=False)
+        done = -1 if program is None else program.records - program.checks_first
+        return program if done == len(self.levels) else None
 
     def extended(self, batch: Batch, depth: int) -> tuple[Batch, int] | None:
         """(extensions of prefixes, how many levels bind them): of few at once, as far as that goes. What it leaves

@@ -16,6 +16,7 @@ from adalog.executor.kernels import (
     range_kernels,
     row_kernels,
     small_join,
+    small_rules,
     walk_kernels,
 )
 from adalog.executor.kernels.compiling import PythonIfFew, all_are_kept, note_all_kept
@@ -171,10 +172,15 @@ def _load_small_join() -> None:
     frames = np.zeros((2, 1, 1), np.int64)
     none, state = np.zeros(2, np.int64), np.zeros(small_join.STATE, np.int64)
     small_join.extend(MEMORY, none, 0, frames, 0, none, 0, state, none, SEED)
+    # A program without rules, whose join has no levels.
+    arena, words = np.zeros(8, np.int64), np.zeros(small_rules.HEAD + small_rules.RULE, np.int64)
+    words[2] = small_rules.HEAD
+    words[words[2] + 1] = small_rules.HEAD
+    small_rules.derive(MEMORY, words, words.copy(), none, frames, none, 0, state, none, arena, 0, SEED)
 
 
 SMALL_JOIN: Final = Readiness(_load_small_join)
-"""Whether small joins may take `kernels.small_join`."""
+"""Whether small joins may take `kernels.small_join`, and with rules `kernels.small_rules`."""
 
 
 def _unwatched() -> None:

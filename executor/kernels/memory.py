@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from adalog.executor.kernels import small_join
+from adalog.executor.kernels import small_join, small_rules
 from adalog.executor.kernels.range_kernels import Ints
 
 ORIGIN: Final = 8
@@ -41,3 +41,14 @@ class Buffers(threading.local):
         self.scratch_place = (self.scratch.ctypes.data - ORIGIN) >> 3
         self.state = np.empty(small_join.STATE, np.int64)
         self.report = np.empty(small_join.REPORT + small_join.LEVEL * small_join.MOST_RECORDS, np.int64)
+
+
+class RuleBuffers(threading.local):
+    """What `small_rules.derive` writes to, beside `Buffers`; each thread has its own."""
+
+    def __init__(self) -> None:
+        self.words = np.empty(small_rules.MOST_WORDS, np.int64)
+        self.start = np.empty(small_join.SLOTS, np.int64)
+        # The system gives pages of it when they are first written.
+        self.arena = np.empty(small_rules.ARENA, np.int64)
+        self.arena_place = (self.arena.ctypes.data - ORIGIN) >> 3

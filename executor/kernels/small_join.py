@@ -48,7 +48,7 @@ MERGED: Final = 4
 """Rows may be equal, and are made distinct."""
 WEIGHTED: Final = 8
 
-MOST_ROWS: Final = 1024
+MOST_ROWS: Final = 2048
 """Prefixes after a level."""
 MOST_PARTS: Final = 16
 """Ranges of a level."""
@@ -58,8 +58,8 @@ SLOTS: Final = 24
 MOST_INNER: Final = 5
 """Records of the join of a `not`."""
 
-# Candidates for each prefix that there is room for.
-_CANDIDATES: Final = 4
+CANDIDATES: Final = 2
+"""For each prefix that there is room for, the candidates that a call may look at."""
 _ROW: Final = 1 << 11
 # For the ranges of one record: a value each, and two rows.
 _RANGES: Final = MOST_PARTS + 2 * _ROW
@@ -70,9 +70,9 @@ _STATE: Final = 5
 # of, and the record's first word.
 _CURSOR: Final = _STATE * MOST_PARTS
 _LEVEL_STATE: Final = _CURSOR + 5
-# The candidates that may still be looked at.
-_WORK: Final = (1 + MOST_INNER) * _LEVEL_STATE
-STATE: Final = _WORK + 1
+WORK: Final = (1 + MOST_INNER) * _LEVEL_STATE
+"""In `state`: the candidates that a call may still look at."""
+STATE: Final = WORK + 1
 
 REPORT: Final = 2
 """Numbers before those of levels: the levels that were done, the side of the frames that has their rows."""
@@ -378,8 +378,8 @@ def _matches(
         values, p, hi, best = own[_CURSOR], own[_CURSOR + 1], own[_CURSOR + 2], own[_CURSOR + 3]
         is_new = False
         while p < hi and not is_new:
-            state[_WORK] -= ranges + checks
-            if state[_WORK] < 0:
+            state[WORK] -= ranges + checks
+            if state[WORK] < 0:
                 return np.int64(_UNKNOWN)
             if slot >= 0:
                 x = memory[values + p]
@@ -513,7 +513,7 @@ def extend(
     are columns of prefixes. report: what was done. Within a level nothing is handed back: it is done, or not begun.
     """
     weights = frames.shape[1] - 1
-    state[_WORK] = _CANDIDATES * frames.shape[2]
+    state[WORK] = CANDIDATES * frames.shape[2]
     side = 0
     at = 0
     report[0] = report[1] = 0
@@ -541,10 +541,10 @@ def extend(
             total: Any = np.int64(0)
             if mode & (COUNTED | ASKED) and ranges == 1 and checks == 0:
                 total = least
-                state[_WORK] -= 1
+                state[WORK] -= 1
             elif least:
-                state[_WORK] -= least * (ranges + checks)
-                if state[_WORK] < 0:
+                state[WORK] -= least * (ranges + checks)
+                if state[WORK] < 0:
                     break
                 values, lo, hi = _candidates(memory, slot, state, best, scratch, scratch_place)
                 if hi < 0:
@@ -589,7 +589,7 @@ def extend(
                     skipped += total - 1
                 _write_row(program, at + HEAD, kept, frames, side, row, m, weight)
                 m += 1
-        if not known or state[_WORK] < 0:
+        if not known or state[WORK] < 0:
             break
         made = m
         if mode & MERGED and m > 1:

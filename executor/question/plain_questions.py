@@ -39,7 +39,7 @@ class PlainText:
         """None where the arguments have to be settled."""
         query = outline.query
         source, *inputs = query.inputs
-        if not isinstance(source, ast.SourceInput) or query.args or query.rules or outline.relations:
+        if not isinstance(source, ast.SourceInput) or query.args or outline.relations:
             return None
         types, names = [], set()
         numbers = {each.name for each in (query.limit, query.offset) if isinstance(each, ast.Var)}

@@ -27,8 +27,8 @@ Placed = Callable[[], Place | None]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """As of `kernels.small_join`. `order`: the slots of the levels of a relation above this one. `inner`: a join's
-    records."""
+    """As of `kernels.small_join`. `order`: the slots of the levels of a relation above this one. `sort`: the number
+    of a relation among those that the same call of a kernel derives. `inner`: a join's records."""
 
     kind: int
     value: int
@@ -37,12 +37,14 @@ class Part:
     place: int = 0
     placed: Placed | None = None
     order: Sequence[int] = ()
+    sort: int = -1
     inner: Sequence[InnerRecord] = ()
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing in the prefix narrows its values."""
-        return self.kind == KEYS or (self.kind == ROWS and not self.order)
+        """Whether nothing in the prefix narrows its values, of which there may be many: those that the same call
+        derives are few."""
+        return self.kind == KEYS or (self.kind == ROWS and not self.order and self.sort < 0)
 
     @staticmethod
     def pairs(trie: Placed, value: int, key: int, *, constant: bool) -> Part:
@@ -56,6 +58,11 @@ class Part:
     @staticmethod
     def rows(levels: Placed, value: int, order: Sequence[int]) -> Part:
         return Part(ROWS, value, constant=len(order), placed=levels, order=order)
+
+    @staticmethod
+    def derived(sort: int, value: int, order: Sequence[int]) -> Part:
+        """As `rows`, of a relation that is derived in the same call."""
+        return Part(ROWS, value, constant=len(order), order=order, sort=sort)
 
     @staticmethod
     def equal(value: int, other: int, *, constant: bool, never: int) -> Part:

@@ -30,15 +30,17 @@ Names = tuple[tuple[str, int], ...]
 
 @dataclass(slots=True)
 class Program:
-    """`numbers`: as of `kernels.small_join`. `places`: the words of them that each run fills in. `names`: the
-    columns before the first record, and after each; `widths`: up to which slot these are. `checks_first`: whether
-    the first record binds nothing."""
+    """`numbers`: as of `kernels.small_join`. `places`: the words of them that each run fills in; `derived`: those
+    that name sorts of `kernels.small_rules`, with the numbers of these. `names`: the columns before the first
+    record, and after each; `widths`: up to which slot these are. `checks_first`: whether the first record binds
+    nothing."""
 
     names: list[Names]
     widths: list[int] = field(default_factory=list)
     checks_first: bool = False
     words: list[int] = field(default_factory=list)
     places: list[tuple[int, Placed]] = field(default_factory=list)
+    derived: list[tuple[int, int]] = field(default_factory=list)
     numbers: Column = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
@@ -59,6 +61,8 @@ class Program:
         for part, group in (*((part, 0) for part in ranges), *checks):
             if part.placed is not None:
                 self.places.append((len(words) + 1, part.placed))
+            if part.sort >= 0:
+                self.derived.append((len(words) + 1, part.sort))
             written.append((len(words), part))
             words += (part.kind, part.place, part.slot, part.constant, part.value, group)
         for at, part in written:

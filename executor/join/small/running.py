@@ -13,7 +13,7 @@ from typing import Final
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.conjunction import Conjunction
 from adalog.executor.join.level import Level, LevelCounts
-from adalog.executor.join.small.parts import Place
+from adalog.executor.join.small.parts import Place, Placed
 from adalog.executor.join.small.program import Program, program_of
 from adalog.executor.join.small.settled import BUFFERS, SettledJoin
 from adalog.executor.kernels.loading import SMALL_JOIN
@@ -57,7 +57,7 @@ class SmallJoin:
         began = 0.0 if counts is None else time.perf_counter()
         numbers = program.numbers
         # Keeps the places until the kernel has returned.
-        held = _placed(program, numbers)
+        held = placed(program.places, numbers)
         if held is None:
             return None
         own = BUFFERS
@@ -88,7 +88,7 @@ class SmallJoin:
         if program is None or program.records - program.checks_first < len(self._levels):
             return None
         numbers = program.numbers.copy()
-        held = _placed(program, numbers)
+        held = placed(program.places, numbers)
         return None if held is None else SettledJoin(numbers, program.records, held, dict(program.names[-1]))
 
     def _is_again(self, shape: _Shape) -> bool:
@@ -104,11 +104,12 @@ class SmallJoin:
         return program_of(self._body, levels, names, starts=depth < 0, weighted=weighted)
 
 
-def _placed(program: Program, numbers: Column) -> list[Place] | None:
-    """The places of what a program reads now, which are written into its numbers; None where one has none."""
+def placed(places: Sequence[tuple[int, Placed]], numbers: Column) -> list[Place] | None:
+    """The places of what a program reads now, which are written into these words of its numbers; None where one has
+    none."""
     held = []
-    for word, placed in program.places:
-        found = placed()
+    for word, asked in places:
+        found = asked()
         if found is None:
             return None
         numbers[word] = found.place

@@ -1,0 +1,142 @@
+"""Rules in one call of a kernel: what users write, what is left to the fixpoint in columns, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from adalog.executor.evaluation.small_rules import SmallRules
+from adalog.executor.join.batch import Batch
+from adalog.executor.kernels.loading import SMALL_JOIN
+from adalog.executor.kernels.small_rules import MOST_FACTS
+from adalog.executor.pool import Pool
+from adalog.executor.question.request import QueryRequest
+from adalog.store.database import Database
+
+SCHEMA = """[{:db/ident :name :db/valueType :db.type/string :db/unique :db.unique/identity}
+             {:db/ident :to :db/valueType :db.type/ref :db/cardinality :db.cardinality/many}
+             {:db/ident :kind :db/valueType :db.type/keyword}]"""
+STEPS = {
+    "right": "[?a :to ?b] (reached ?b ?c)",
+    "left": "(reached ?a ?b) [?b :to ?c]",
+    "square": "(reached ?a ?b) (reached ?b ?c)",
+    "checked": "(reached ?a ?b) [?b :to ?c] [?c :kind :good]",
+    "without": "(reached ?a ?b) [?b :to ?c] (not [?c :to ?a])",
+    "mutual": "[?a :to ?b] (other ?b ?c)",
+}
+OTHER = "[(other ?x ?y) [?x :to ?y] [?y :kind :good]] [(other ?x ?z) (reached ?x ?y) [?y :to ?z]]"
+# A ring of eight with a tail.
+EDGES = [*((i, i % 8 + 1) for i in range(1, 9)), (3, 9), (9, 10), (10, 11)]
+
+
+@pytest.fixture
+def pool() -> Iterator[Pool]:
+    SMALL_JOIN.load()
+    with Database.open(":memory:") as database:
+        database.transact(SCHEMA)
+        pool = Pool(database)
+        yield pool
+        pool.close()
+
+
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
+    """The number of rows of each call of the kernel; None where it handed back."""
+    found: list[int | None] = []
+    derived = SmallRules.derived
+
+    def noted(self: SmallRules, batch: Batch) -> Batch | None:
+        rows = derived(self, batch)
+        found.append(None if rows is None else rows.size)
+        return rows
+
+    monkeypatch.setattr(SmallRules, "derived", noted)
+    return found
+
+
+def reached(step: str) -> str:
+    other = OTHER if step == "mutual" else ""
+    return f"""[:find ?name :in $ ?start :where [?a :name ?start] (reached ?a ?c) [?c :name ?name]
+                :rules [[(reached ?a ?b) [?a :to ?b]] [(reached ?a ?c) {STEPS[step]}] {other}]]"""
+
+
+def load(pool: Pool, edges: list[tuple[int, int]]) -> None:
+    numbers = sorted({number for edge in edges for number in edge})
+    forms = [f'[:db/add {n} :name "n{n}"] [:db/add {n} :kind :{"bad" if n == 9 else "good"}]' for n in numbers]
+    forms += [f"[:db/add {a} :to {b}]" for a, b in edges]
+    pool.database.transact(f"[{' '.join(forms)}]")
+
+
+def rows(pool: Pool, query: str, *args: object) -> list[tuple[object, ...]]:
+    return sorted(pool.run(QueryRequest(query, args, engine="LOCAL", cached=False)).rows())
+
+
+def by_walking(edges: list[tuple[int, int]], start: int, step: str) -> list[tuple[object, ...]]:
+    """What is reached, by the meaning of each step."""
+    first = {b for a, b in edges if a == start}
+    found, left = set(first), sorted(first)
+    while left:
+        node = left.pop()
+        for a, b in edges:
+            fits = not (step == "checked" and b == 9) and not (step == "without" and (b, start) in edges)
+            if a == node and b not in found and fits:
+                found.add(b)
+                left.append(b)
+    return sorted((f"n{n}",) for n in found)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_bound_recursion_is_one_call(pool: Pool, sizes: list[int | None], step: str) -> None:
+    load(pool, EDGES)
+    for start in (1, 3, 9, 11, 2, 4):
+        found = rows(pool, reached(step), f"n{start}")
+        if step != "mutual":
+            assert found == by_walking(EDGES, start, step)
+        if sizes:
+            assert sizes[-1] == len(found)
+    assert len(sizes) == 4
+    # The next moment.
+    pool.database.transact("[[:db/retract 3 :to 9] [:db/add 5 :to 10]]")
+    now = [*(edge for edge in EDGES if edge != (3, 9)), (5, 10)]
+    found = rows(pool, reached(step), "n1")
+    assert sizes[-1] == len(found)
+    if step != "mutual":
+        assert found == by_walking(now, 1, step)
+
+
+def test_rules_that_call_each_other(pool: Pool, sizes: list[int | None]) -> None:
+    load(pool, EDGES)
+    answers = [rows(pool, reached("mutual"), "n1") for _ in range(4)]
+    assert sizes == [len(answers[0])] * 2
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_long_way_takes_many_rounds(pool: Pool, sizes: list[int | None]) -> None:
+    load(pool, [(i, i + 1) for i in range(1, 1_000)])
+    for start in (990, 1, 1, 1, 500):
+        assert len(rows(pool, reached("right"), f"n{start}")) == 1_000 - start
+    assert sizes == [999, 999, 500]
+
+
+def test_what_is_not_small_goes_in_columns(pool: Pool, sizes: list[int | None]) -> None:
+    load(pool, [(i, i + 1) for i in range(1, MOST_FACTS + 100)])
+    query = reached("left")
+    for _ in range(3):
+        assert len(rows(pool, query, f"n{MOST_FACTS}")) == 100
+    assert sizes == [100]
+    assert len(rows(pool, query, "n1")) == MOST_FACTS + 99
+    assert sizes == [100, None]
+    # It is tried again, some times.
+    assert len(rows(pool, query, f"n{MOST_FACTS}")) == 100
+    assert sizes == [100, None, 100]
+    for _ in range(8):
+        assert len(rows(pool, query, "n1")) == MOST_FACTS + 99
+    assert sizes.count(None) == 4
+
+
+def test_what_rules_say_of_nothing(pool: Pool, sizes: list[int | None]) -> None:
+    load(pool, EDGES)
+    for _ in range(4):
+        assert rows(pool, reached("right"), "nobody") == []
+    assert sizes == [0, 0]

@@ -39,6 +39,8 @@ from adalog.store.values.codes import Codes, Scratch
 _PLAIN_BYTES: Final = 2_000
 # Runs that came to nothing after which a plan is not tried again.
 _PATIENCE: Final = 4
+# Rows from which on rules are faster in columns.
+_MANY_ROWS: Final = 512
 # Rows of a settled run.
 _FEW_ROWS: Final = 256
 # A settled run that comes to nothing more often than once in some times is not tried any more.
@@ -183,7 +185,7 @@ class PlainRun:
 
     `state`: of the snapshots that the plan is for. `given`: the variables of the arguments that the join begins
     with, which are `joined` among these. `shown`: of the columns. `order`: of the rows, as of `order_keys`.
-    `left`: how often it may still come to nothing.
+    `left`: how often it may still come to nothing, or to so many rows that it was slower than any other way.
     """
 
     plan: Plan
@@ -283,6 +285,8 @@ class PlainRun:
         if depth < len(plan.levels):
             self.left -= 1
             return None
+        if plan.program.strata and rows.size > _MANY_ROWS:
+            self.left -= 1
         rows = rows.only(self.kept)
         held = rows.nbytes
         cancel.budget.take(held + (held + DISTINCT_BYTES * rows.size if plan.distinct else 0))

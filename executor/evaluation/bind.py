@@ -76,8 +76,9 @@ class RecentReader:
 @dataclass
 class Binding:
     """Everything a plan is bound to. `relations`: int64 columns of each input relation and relation source, and
-    parts of each derived one, or tables within a call of a kernel. `moments`: of the databases whose old and new states, or what lies between, are read.
-    `readers` are those of the derived relations that are in one part. `derive` runs the rules of queries within.
+    parts of each derived one, or tables within a call of a kernel. `moments`: of the databases whose old and new
+    states, or what lies between, are read. `readers` are those of the derived relations that are in one part.
+    `derive` runs the rules of queries within.
     `lasting`: whether all that was bound so far is right wherever databases and relations are these; not where
     something was decided by, or holds, what a moment's database or a run's values have."""
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.errors import unavailable
 from adalog.store.excision.ended_datoms import EndedDatoms
 from adalog.store.excision.logged_past import LoggedPast, entries_with
@@ -31,6 +32,10 @@ from adalog.store.values.arrays import Int64s
 from adalog.store.values.changes import Excision, Scope
 from adalog.store.values.excised.placeholders import new_seed, runs_of
 
+_NOTHING: Final = (
+    "nothing was excised: what the transaction names has no datoms, at any moment; look up the entity's id, as in "
+    '[:find ?e :where [?e :person/email "ada@example.org"]], and excise that'
+)
 # Later than any transaction.
 _NEVER: Final = np.int64(1 << 60)
 
@@ -49,6 +54,11 @@ class PlannedExcision:
     replaces: Sequence[LogEntry]
     made: Sequence[Segment]
     outdated: Sequence[Segment]
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """A warning if nothing of what a transaction names was there."""
+        is_empty = not self.excision.count and not self.replaces and not self.excision.is_retention
+        return (Diagnostic(Suspicion.NOTHING_EXCISED, _NOTHING),) if is_empty else ()
 
     def remove_outdated(self) -> None:
         """Removes files of imports that the log does not name any more. What is left goes when the folder is opened

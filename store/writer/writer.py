@@ -505,7 +505,7 @@ class Writer:
         used = None if used is None else used._replace(digest=None)
         entry = LogEntry(t, resolved.instant, None, payload, used, replaces=plan.replaces)
         group.excision = plan
-        group.add(request, entry, report_of(entry, logged, head.name_of), None)
+        group.add(request, entry, report_of(entry, logged, head.name_of, plan.diagnostics), None)
 
     def _answered_before(self, request: TransactionRequest, group: Group, turn: AppendTurn) -> bool:
         """Whether the request's idempotency key was used before; it then gets that transaction's report. Raises

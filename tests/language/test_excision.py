@@ -55,6 +55,19 @@ def test_the_report_tells_its_transaction_alone(people):
     assert all(datom.e == 2 for datom in told[2].datoms if datom.e < 1000)
 
 
+@pytest.mark.parametrize("form", ["{:db/excise 9}", "{:db/excise 2 :db.excise/attrs [:address]}"])
+def test_a_warning_if_there_is_nothing(people, form):
+    report = people.tx(f"[{form}]")
+    assert [each.code for each in report.diagnostics()] == ["NOTHING_EXCISED"]
+    assert people.tx(f"[{form} {{:db/excise 2 :db.excise/attrs [:tag]}}]").diagnostics() == ()
+
+
+def test_no_warning_if_something_of_the_past_alone_goes(people):
+    people.tx("[[:db/retractEntity 1]]")
+    assert people.tx("[{:db/excise 1}]").diagnostics() == ()
+    assert [each.code for each in people.tx("[{:db/excise 1}]").diagnostics()] == ["NOTHING_EXCISED"]
+
+
 def test_some_attributes_of_an_entity(people):
     people.tx("[{:db/excise 1 :db.excise/attrs [:name :tag]}]")
     assert people.q("[:find ?a ?v :where [1 ?a ?v]]") == '#{[:email "ada@x"] [:address 3]}'

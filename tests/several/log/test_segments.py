@@ -54,7 +54,8 @@ def files(database: Database) -> set[str]:
 
 def test_what_one_folded_the_others_take_over(opening: Opening) -> None:
     a, b = opening(), opening()
-    fill(a, 1, 6000)
+    # Too few for b to fold them in the background first.
+    fill(a, 1, 3000)
     a.transact("[[:db/retract 1 :n 1]]")
     caught_up([a, b])
     a.compact()

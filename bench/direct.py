@@ -68,7 +68,11 @@ async def _asked(app: Any, direct: DirectRequests, body: bytes) -> None:
         # A document that is not known yet.
         await app(scope, receive, _sent)
     elif not isinstance(answer, tuple):
-        await answer.settle()
+        if isinstance(answer.work, asyncio.Future):
+            await asyncio.wait((answer.work,))
+            answer.settle()
+        else:
+            await answer.work
         answer.response()
 
 

@@ -106,7 +106,11 @@ class Gateway:
         headers = [(name.lower().encode(), value.encode()) for name, value in given.items()]
         answer = self.wire.direct.answer(scope_of(body, headers), body, _nothing)
         if answer is not None and not isinstance(answer, tuple):
-            await answer.settle()
+            if isinstance(answer.work, asyncio.Future):
+                await asyncio.wait((answer.work,))
+                answer.settle()
+            else:
+                await answer.work
             answer = answer.response()
         return None if answer is None else answer[1].partition(b"\r\n\r\n")[2]
 

@@ -28,7 +28,7 @@ from tests.typed.naive import Walk
 
 def answer(services: Services, model: Model, root: TypedRoot, chosen: Selected) -> Any:
     """The JSON of a root field."""
-    found = asyncio.run(read(Context(services), model, root, chosen))
+    found, _ = asyncio.run(read(Context(services), model, root, chosen))
     return orjson.loads(b"".join(found.chunks))
 
 

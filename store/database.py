@@ -603,7 +603,7 @@ class Database:
     # Folding
 
     def compact(self) -> None:
-        """Fold now what is young enough in number, and save a checkpoint where there is a folder."""
+        """Folds attributes with many young datoms now, and saves a checkpoint if there is a folder."""
         self.compactor.run()
 
     def retain(self) -> RetentionResult:

@@ -87,7 +87,7 @@ def _load_ranges(few: Ints, dense: Index) -> None:
 
 
 def _load_groups(few: Ints, pairs: Ints) -> None:
-    """The kernels that group rows, and what is made of groups."""
+    """The kernels that group rows and aggregate groups."""
     group_kernels.is_sorted(pairs)
     group_kernels.group_rows(pairs)
     group_kernels.sum_by_group(few, few, 4)
@@ -184,4 +184,4 @@ SMALL_JOIN: Final = Readiness(_load_small_join)
 
 
 def _unwatched() -> None:
-    """The check of what nobody cancels."""
+    """A check that never cancels."""

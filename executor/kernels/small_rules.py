@@ -278,8 +278,8 @@ def derive(
     """Derives what the rules say and runs the join over it: the number of its rows, which are in the side
     `report[1]` of the frames; -1 where something is not small.
 
-    written: what was described above, which is not written to; words: int64[MOST_WORDS], for a copy of it. start:
-    one code for each variable that is given. Others as of `small_join.extend`.
+    written: the numbers described above, which stay as they are; words: int64[MOST_WORDS], for a copy of them.
+    start: one code for each variable that is given. Others as of `small_join.extend`.
     """
     for i in range(written.size):
         words[i] = written[i]

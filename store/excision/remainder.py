@@ -14,7 +14,7 @@ from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.base import Base, ClosedDatoms
 from adalog.store.tries.columns import Columns
 from adalog.store.tries.relation import Relation
-from adalog.store.tries.removal import Removal, history_of, without_pairs
+from adalog.store.tries.removal import RemovedDatoms, history_of, without_pairs
 from adalog.store.tries.trie import distinct
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, are_of
 from adalog.store.values.attribute import Attribute
@@ -24,7 +24,7 @@ from adalog.store.values.changes import Excision, Scope
 @dataclass(frozen=True, eq=False)
 class Remainder:
     """What an excision leaves of an attribute, and what it takes. relation: the data that is left. entities,
-    values, times: of the datoms that go, each distinct and in order. ended: those that were retracted. count:
+    values, times: of the removed datoms, each distinct and in order. ended: the retracted ones among them. count:
     assertions and retractions that go."""
 
     relation: Relation
@@ -63,7 +63,7 @@ def remainder(
         return None
     gone = np.zeros(len(now), np.bool_) if gone is None else gone
     ended = np.zeros(len(closed.e), np.bool_) if ended is None else ended
-    removal = Removal(now.take(gone), closed.take(ended))
+    removal = RemovedDatoms(now.take(gone), closed.take(ended))
     if entities is None:
         left = Relation(_without(base, removal.now, ended))
     else:

@@ -25,9 +25,9 @@ _FEW: Final = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Removal:
-    """Datoms that go, whose keys are all of one relation. now: those that hold. ended: those that do not, with
-    their retractions."""
+class RemovedDatoms:
+    """Datoms to remove from one relation, which has all their keys. now: the current ones. ended: the retracted
+    ones, with their retractions."""
 
     now: Columns
     ended: ClosedDatoms

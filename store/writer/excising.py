@@ -46,7 +46,7 @@ class AloneError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class PlannedExcision:
-    """remainders: by attribute of which something goes, what is left. replaces: the rewritten entries of the log.
+    """remainders: by id, of the attributes that lose datoms. replaces: the rewritten entries of the log.
     made, outdated: files that these name and did not name before, and the other way round."""
 
     excision: Excision

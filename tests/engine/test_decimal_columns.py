@@ -116,7 +116,7 @@ def test_a_bound_that_is_too_high_gives_way_to_the_numbers():
 
 
 def unwatched() -> None:
-    """The check of what nobody cancels."""
+    """A check that never cancels."""
 
 
 def test_queries_compute_with_bigdecs_longs_and_doubles(db):

@@ -73,7 +73,7 @@ def rows(pool: Pool, query: str, *args: object) -> list[tuple[object, ...]]:
 
 
 def by_walking(edges: list[tuple[int, int]], start: int, step: str) -> list[tuple[object, ...]]:
-    """What is reached, by the meaning of each step."""
+    """The entities that a walk by one kind of step reaches."""
     first = {b for a, b in edges if a == start}
     found, left = set(first), sorted(first)
     while left:

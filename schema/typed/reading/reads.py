@@ -310,7 +310,7 @@ async def _snapshot(
     told: list[Diagnostic],
 ) -> Snapshot:
     """The snapshot that a root field reads: of its cursors, of its basis, or the one of the request. told: gets
-    what is suspicious about the basis."""
+    the warnings about the basis."""
     cursors = asked.cursors
     given = {name: value for name, value in (basis or {}).items() if value is not None and value is not False}
     if unknown := given.keys() - {"t", "asOf"}:

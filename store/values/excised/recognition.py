@@ -108,7 +108,7 @@ def _recognise_texts(prefix: bytes, offsets: Int64s, heap: NDArray[np.uint8], fo
 
 
 def _of_words(tag: int, keys: NDArray[np.uint8]) -> tuple[Int64s, Int64s]:
-    """The seeds, those that are none are out of range, and the numbers of keys uint8[n, 8]."""
+    """The seeds and the numbers of keys uint8[n, 8]. A seed out of range is none."""
     least = _LEAST[tag]
     if tag == layout.TAG_DOUBLE:
         values = -np.ascontiguousarray(keys).view("<f8")[:, 0]

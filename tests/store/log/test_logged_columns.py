@@ -1,4 +1,4 @@
-"""Columns of the log: what is read of them, and what is left without some rows."""
+"""Columns of the log: their values, and copies of them without some rows."""
 
 from __future__ import annotations
 

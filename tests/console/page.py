@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -27,8 +28,9 @@ class Console:
         self.wait(lambda: self.all("main"))
 
     def wait(self, condition: Callable[[], T | None]) -> T:
-        """What a condition returns once it holds."""
-        found: T | None = WebDriverWait(self.browser, 30).until(lambda _: condition())
+        """What a condition returns once it holds. The page may replace an element while the condition reads it."""
+        waiting = WebDriverWait(self.browser, 30, ignored_exceptions=[StaleElementReferenceException])
+        found: T | None = waiting.until(lambda _: condition())
         assert found is not None
         return found
 
@@ -38,6 +40,10 @@ class Console:
     def one(self, selector: str) -> WebElement:
         """The first element that a selector selects, once there is one."""
         return self.wait(lambda: self.all(selector))[0]
+
+    def text(self, selector: str) -> str:
+        """The text of the first element that a selector selects, once there is one."""
+        return self.wait(lambda: [element.text for element in self.all(selector)[:1]])[0]
 
     def button(self, text: str, within: str = "body") -> WebElement:
         """The button with a text or label, once there is one."""

@@ -44,7 +44,7 @@ def test_a_relation_is_a_table(console: Console) -> None:
     fill(console, "?n, row 1", "sqlite3")
     fill(console, "?w, row 1", "7")
     assert asked(console) == [["sqlite3", "7"]]
-    assert console.one(".argument-rows thead").text.split() == ["?n", "?w"]
+    assert console.text(".argument-rows thead").split() == ["?n", "?w"]
 
 
 def test_a_tuple(console: Console) -> None:
@@ -99,8 +99,8 @@ def test_nothing_is_asked_with_an_argument_that_is_wrong(console: Console, text:
     console.write("[:find ?p :in $ ?s :where [?p :package/size ?s]]")
     fill(console, "?s", text)
     asked(console)
-    assert console.one(".argument-problem").text == message
-    assert message in console.one(".results .error").text
+    assert console.text(".argument-problem") == message
+    assert message in console.text(".results .error")
     wrong = console.one('[aria-label="?s"]')
     assert (wrong.get_attribute("aria-invalid"), wrong.get_attribute("aria-describedby")) == (
         "true",

@@ -39,7 +39,7 @@ def test_the_address_opens_the_question_again(console: Console) -> None:
 
 def test_an_error_says_where(console: Console) -> None:
     console.run("[:find ?x\n :where [?p :package/name ?name]]")
-    assert "line 1, column 8" in console.one(".results .error").text
+    assert "line 1, column 8" in console.text(".results .error")
 
 
 def test_a_value_that_is_markup_stays_text(console: Console) -> None:
@@ -54,13 +54,13 @@ def test_the_page_begins_with_the_types_of_the_data(console: Console) -> None:
     assert ":package/name" in console.text_of()
     # What was asked is there again in the next tab.
     console.open()
-    console.wait(lambda: ":package/name" in console.one(".welcome .history").text)
+    console.wait(lambda: ":package/name" in console.text(".welcome .history"))
 
 
 def test_an_answer_to_an_older_text_says_so(console: Console) -> None:
     console.run(NAMES)
     assert console.all(".edited") == []
     console.write("[:find ?n :where [_ :package/version ?n]]")
-    assert console.one(".edited").text == "The query was edited since."
+    assert console.text(".edited") == "The query was edited since."
     console.write(NAMES)
     console.wait(lambda: console.all(".edited") == [])

@@ -22,7 +22,7 @@ def begun(console: Console) -> None:
     """The builder, of packages."""
     console.wait(console.text_of)
     console.button("Builder").send_keys(Keys.ENTER)
-    console.wait(lambda: "package" in console.one(".builder").text)
+    console.wait(lambda: "package" in console.text(".builder"))
     choose(console, "Type", "package")
 
 

@@ -34,7 +34,7 @@ def _dry_run(console: Console) -> str:
     before = _ended(console)
     console.button("Dry run").click()
     console.wait(lambda: _ended(console) > before)
-    return console.one(".preview").text
+    return console.text(".preview")
 
 
 def _ended(console: Console) -> int:
@@ -61,18 +61,18 @@ def test_a_transaction_is_tried_committed_and_undone(console: Console, packages:
     console.wait(lambda: affected.get_attribute("aria-busy") == "false")
     assert "query of the history" in affected.text or "queries of the history" in affected.text
     console.button("Show the rows").click()
-    console.wait(lambda: MARKUP in console.one(".side").text)
+    console.wait(lambda: MARKUP in console.text(".side"))
     assert console.all(".side img") == []
 
     console.button("Commit").click()
-    console.wait(lambda: "Committed as t" in console.one(".preview").text)
+    console.wait(lambda: "Committed as t" in console.text(".preview"))
     assert _version(packages) == MARKUP
 
     console.button("Write the transaction that undoes it").click()
     console.wait(lambda: ":db/add" in console.text_of("Transaction") and "?" not in console.text_of("Transaction"))
     _dry_run(console)
     console.button("Commit").click()
-    console.wait(lambda: "Committed as t" in console.one(".preview").text)
+    console.wait(lambda: "Committed as t" in console.text(".preview"))
     assert _version(packages) == "3.40.1"
     assert console.messages() == []
 
@@ -84,7 +84,7 @@ def test_queries_that_give_any_of_the_rows_are_not_compared(console: Console) ->
     _dry_run(console)
     console.wait(lambda: console.one(".affected").get_attribute("aria-busy") == "false")
     # The page's first query has a limit, too.
-    assert "1 of 1 query of the history; 2 not compared: with :limit" in console.one(".affected").text
+    assert "1 of 1 query of the history; 2 not compared: with :limit" in console.text(".affected")
 
 
 def test_what_refuses_a_transaction_is_underlined(console: Console) -> None:
@@ -101,15 +101,13 @@ def test_a_transaction_in_between_is_told(console: Console, packages: Gateway) -
     _dry_run(console)
     packages.database.transact('[{:package/name "other"}]')
     console.button("Commit").click()
-    console.wait(lambda: "BASIS_CONFLICT" in console.one(".preview").text)
+    console.wait(lambda: "BASIS_CONFLICT" in console.text(".preview"))
     console.button("Repeat the dry run").click()
     console.wait(
-        lambda: (
-            "Dry run at t" in console.one(".preview").text and "BASIS_CONFLICT" not in console.one(".preview").text
-        )
+        lambda: "Dry run at t" in console.text(".preview") and "BASIS_CONFLICT" not in console.text(".preview")
     )
     console.button("Commit").click()
-    console.wait(lambda: "Committed as t" in console.one(".preview").text)
+    console.wait(lambda: "Committed as t" in console.text(".preview"))
 
 
 def test_a_changed_transaction_is_not_committed(console: Console) -> None:
@@ -136,7 +134,7 @@ def test_an_entity_is_found_and_changed_by_keys(console: Console, packages: Gate
     _dry_run(console)
     assert console.wait(lambda: _datoms(console))[-1].endswith("12")
     console.button("Commit").send_keys(Keys.ENTER)
-    console.wait(lambda: "Committed as t" in console.one(".preview").text)
+    console.wait(lambda: "Committed as t" in console.text(".preview"))
     assert _version(packages) == "3.41"
 
 
@@ -149,7 +147,7 @@ def test_values_and_entities_are_retracted(console: Console, packages: Gateway) 
     console.button("Retract the entity").click()
     console.wait(lambda: len(_datoms(console)) == 3)
     console.button("Commit").click()
-    console.wait(lambda: "Committed as t" in console.one(".preview").text)
+    console.wait(lambda: "Committed as t" in console.text(".preview"))
     assert _version(packages) is None
 
 
@@ -165,10 +163,10 @@ def test_a_new_entity_with_a_part(console: Console, packages: Gateway) -> None:
     parts = console.wait(lambda: console.all(".fields > div > label select"))[0]
     Select(parts).select_by_visible_text("line")
     console.one(".part textarea").send_keys('a "quoted" line')
-    assert "<b>bold</b>" in console.one(".part").text
+    assert "<b>bold</b>" in console.text(".part")
     _dry_run(console)
     console.button("Commit").click()
-    console.wait(lambda: "Committed as t" in console.one(".preview").text)
+    console.wait(lambda: "Committed as t" in console.text(".preview"))
     pulled = packages.data('{ pull(pattern: "[{:order/lines [:line/text]}]", eid: "[:order/number 7]") }')["pull"]
     assert pulled == {":order/lines": [{":line/text": 'a "quoted" line'}]}
 

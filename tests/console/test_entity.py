@@ -58,7 +58,7 @@ def test_the_panel_shows_the_moment_of_the_answer_and_what_changed(console: Cons
 
 def test_an_address_opens_an_entity_by_a_lookup_ref(console: Console) -> None:
     console.open("#/entity?" + urlencode({"id": '[:package/name "sqlite3"]'}))
-    console.wait(lambda: console.one(".entity-name").text == "sqlite3")
+    console.wait(lambda: console.text(".entity-name") == "sqlite3")
     assert serious(console, "main") == []
 
 
@@ -82,7 +82,7 @@ def test_a_row_has_a_history_also_without_entities(console: Console, packages: G
     assert ":package/depends" not in said
     assert "3.12" in said
     assert "3.11" in said
-    assert console.one(".side h3").text == "python3"
+    assert console.text(".side h3") == "python3"
     # An attribute and its value stand apart, and nothing is cut off.
     gap = (
         "const [name, value] = [...document.querySelector('.change-what').children].slice(-2)"

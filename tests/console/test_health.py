@@ -14,7 +14,7 @@ pytestmark = needs_chromium
 
 def test_figures_of_the_server(console: Console) -> None:
     console.open("#/health")
-    console.wait(lambda: "The server is ready." in console.one(".health").text)
+    console.wait(lambda: "The server is ready." in console.text(".health"))
     datoms = console.wait(
         lambda: [each for each in console.all(".figure") if each.text.startswith("Datoms") and "–" not in each.text]
     )

@@ -148,7 +148,7 @@ def test_the_table(hidden: Hidden) -> None:
 def test_the_table_of_what_is_hidden(hidden: Hidden) -> None:
     def ask(console: Console, who: str) -> None:
         console.run("[:find ?p ?note :where [?p :package/note ?note]]")
-        console.wait(lambda: "row" in console.one(".results").text and len(console.rows()) == (who == "root"))
+        console.wait(lambda: "row" in console.text(".results") and len(console.rows()) == (who == "root"))
 
     hidden.check(ask)
 
@@ -159,7 +159,7 @@ def test_a_file_of_the_answer(hidden: Hidden, kind: str) -> None:
         rows(console, who)
         console.one(".menu summary").click()
         console.button(kind, "[aria-label='Save as']").click()
-        console.wait(lambda: "Saved as" in console.one(".menu [role=status]").text)
+        console.wait(lambda: "Saved as" in console.text(".menu [role=status]"))
 
     hidden.check(save)
 
@@ -168,14 +168,14 @@ def test_an_entity_its_history_and_what_refers_to_it(hidden: Hidden) -> None:
     def open_entity(console: Console, who: str) -> None:
         console.run(PACKAGE)
         console.one(".table button.ref").click()
-        console.wait(lambda: "python3" in console.one(".side .entity-name").text)
+        console.wait(lambda: "python3" in console.text(".side .entity-name"))
         console.button("History", ".side").click()
         console.wait(lambda: console.all(".side .change-list"))
         console.wait(lambda: console.all(".side .referrers[aria-busy=false]"))
         # The label of what it refers to.
         console.button("libsqlite3-0", ".side").click()
-        console.wait(lambda: "libsqlite3-0" in console.one(".side .entity-name").text)
-        console.wait(lambda: "python3" in console.one(".side .referrers").text)
+        console.wait(lambda: "libsqlite3-0" in console.text(".side .entity-name"))
+        console.wait(lambda: "python3" in console.text(".side .referrers"))
 
     hidden.check(open_entity)
 
@@ -183,7 +183,7 @@ def test_an_entity_its_history_and_what_refers_to_it(hidden: Hidden) -> None:
 def test_an_entity_that_is_hidden_by_its_address(hidden: Hidden) -> None:
     def open_entity(console: Console, who: str) -> None:
         said = "It has no attributes" if who == "ann" else "SECRET-7"
-        console.wait(lambda: said in console.one("main").text)
+        console.wait(lambda: said in console.text("main"))
 
     hidden.check(open_entity, f"#/entity?id={hidden.entity()}")
 
@@ -219,9 +219,9 @@ def test_an_earlier_moment(hidden: Hidden) -> None:
         console.button("As of…").click()
         slider = console.one(".slider")
         for _ in range(5):
-            before = console.one(".results").text
+            before = console.text(".results")
             slider.send_keys(Keys.ARROW_LEFT)
-            console.wait(lambda before=before: console.one(".results").text != before)  # type: ignore[misc]
+            console.wait(lambda before=before: console.text(".results") != before)  # type: ignore[misc]
 
     hidden.check(go_back)
 
@@ -232,7 +232,7 @@ def test_what_changed_between_two_moments(hidden: Hidden) -> None:
         start = console.wait(lambda: console.button("Changes…").click() or console.all(".moment-field input.t"))[0]
         start.send_keys(Keys.CONTROL, "a", Keys.NULL, "0", Keys.TAB)
         console.button("Compare").click()
-        console.wait(lambda: "added" in console.one(".compare").text)
+        console.wait(lambda: "added" in console.text(".compare"))
 
     hidden.check(compare)
 
@@ -241,7 +241,7 @@ def test_a_stream(hidden: Hidden) -> None:
     def follow(console: Console, who: str) -> None:
         rows(console, who)
         console.button("Live").click()
-        console.wait(lambda: console.one(".live-status").text == "Live")
+        console.wait(lambda: console.text(".live-status") == "Live")
         transact = hidden.opened.database.transact
         transact('[{:package/name "SECRET-7 live" :package/version "1" :package/plan "SECRET-7"}]')
         transact('[{:package/name "zlib1g" :package/version "1"}]')
@@ -283,7 +283,7 @@ def test_why_a_row_is_missing(hidden: Hidden) -> None:
         )
         name.send_keys("python3")
         version.send_keys("9", Keys.ENTER)
-        console.wait(lambda: "The answer has no such row" in console.one(".side").text)
+        console.wait(lambda: "The answer has no such row" in console.text(".side"))
 
     hidden.check(why_not)
 
@@ -297,7 +297,7 @@ def test_a_plan(hidden: Hidden) -> None:
         measure = [each for each in console.all(".plan button") if each.text == "Run and measure"]
         for button in measure:
             button.click()
-            console.wait(lambda: "actual" in console.one(".plan").text or console.all(".plan [role=alert]"))
+            console.wait(lambda: "actual" in console.text(".plan") or console.all(".plan [role=alert]"))
 
     hidden.check(plan)
 
@@ -365,11 +365,11 @@ def test_health(hidden: Hidden) -> None:
         return httpx.post(f"{hidden.proxy.target}/graphql", json=body, headers=headers, timeout=60).json()
 
     def health(console: Console, who: str) -> None:
-        console.wait(lambda: "The server is ready." in console.one(".health").text)
+        console.wait(lambda: "The server is ready." in console.text(".health"))
         if who == "root":
-            console.wait(lambda: "SECRET-7" in console.one(".running").text)
+            console.wait(lambda: "SECRET-7" in console.text(".running"))
         else:
-            console.wait(lambda: "admin" in console.one(".health .error").text)
+            console.wait(lambda: "admin" in console.text(".health .error"))
 
     with ThreadPoolExecutor(1) as client:
         answer = client.submit(post, ASK, query=f"{SLOW} ; SECRET-7")

@@ -66,7 +66,7 @@ SIZES = '[:find ?name ?size :where [(ground [["a" 3] ["b" 5]]) [[?name ?size]]]]
 
 def view(console: Console) -> str:
     """The name of the view that is open."""
-    return console.one('.results [role=tab][aria-selected="true"]').text
+    return console.text('.results [role=tab][aria-selected="true"]')
 
 
 def test_the_address_holds_the_view(console: Console) -> None:

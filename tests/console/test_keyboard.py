@@ -70,7 +70,7 @@ def tab_to(console: Console, name: str, held: str = "") -> None:
 )
 def test_tab_goes_through_a_page_and_the_focus_is_seen(console: Console, place: str, last: str) -> None:
     console.open(f"#/{place}")
-    console.wait(lambda: last in console.one("main").text or console.all(f'main [aria-label="{last}"]'))
+    console.wait(lambda: last in console.text("main") or console.all(f'main [aria-label="{last}"]'))
     reached: list[str] = []
     while True:
         press(console, Keys.TAB)
@@ -111,7 +111,7 @@ def test_a_commit_leaves_the_focus_at_what_came_of_it(console: Console) -> None:
     console.button("Commit")
     tab_to(console, "Commit")
     press(console, Keys.SPACE)
-    console.wait(lambda: "Committed as t" in console.one(".preview").text)
+    console.wait(lambda: "Committed as t" in console.text(".preview"))
     assert focus(console) == "What it does"
 
 

@@ -50,7 +50,7 @@ def marked(console: Console, mark: str) -> set[str]:
 def goes_live(console: Console) -> None:
     console.run(NAMES)
     console.button("Live").send_keys(Keys.ENTER)
-    console.wait(lambda: console.one(".live-status").text == "Live")
+    console.wait(lambda: console.text(".live-status") == "Live")
 
 
 def test_rows_enter_and_leave_visibly(console: Console, packages: Gateway) -> None:
@@ -65,7 +65,7 @@ def test_rows_enter_and_leave_visibly(console: Console, packages: Gateway) -> No
     console.wait(lambda: marked(console, "retracted") == {"python3"})
     console.wait(lambda: names(console) == {"libsqlite3-0", "sqlite3", "zlib1g"})
     assert (marked(console, "added"), marked(console, "retracted")) == ({"zlib1g"}, {"python3"})
-    assert "rows a second" in console.one(".stream").text
+    assert "rows a second" in console.text(".stream")
     assert serious(console) == []
     assert console.messages() == []
     # The worker that tabs share has started, and the page's policy allows it.
@@ -75,7 +75,7 @@ def test_rows_enter_and_leave_visibly(console: Console, packages: Gateway) -> No
 def test_what_is_excised_leaves_the_stream_and_every_panel(console: Console, packages: Gateway) -> None:
     console.run("[:find ?name ?version ?p :where [?p :package/name ?name] [?p :package/version ?version]]")
     console.button("Live").send_keys(Keys.ENTER)
-    console.wait(lambda: console.one(".live-status").text == "Live")
+    console.wait(lambda: console.text(".live-status") == "Live")
     console.wait(lambda: names(console) == THREE)
     watch(console)
     packages.data(TRANSACT, tx='[{:db/excise [:package/name "python3"]}]')
@@ -84,10 +84,10 @@ def test_what_is_excised_leaves_the_stream_and_every_panel(console: Console, pac
     # The stream goes on.
     packages.data(TRANSACT, tx='[{:package/name "zlib1g" :package/version "1.2"}]')
     console.wait(lambda: names(console) == {"libsqlite3-0", "sqlite3", "zlib1g"})
-    assert (console.one(".live-status").text, console.all(".stream .error")) == ("Live", [])
+    assert (console.text(".live-status"), console.all(".stream .error")) == ("Live", [])
     console.one(".table-body [role=row] button.ref").send_keys(Keys.ENTER)
     console.wait(lambda: console.all(".side .entity-name"))
-    name = console.one(".side .entity-name").text
+    name = console.text(".side .entity-name")
     packages.data(TRANSACT, tx=f'[{{:db/excise [:package/name "{name}"]}}]')
     console.button("History", ".side").send_keys(Keys.ENTER)
     console.wait(lambda: name not in names(console))
@@ -100,7 +100,7 @@ def test_what_is_excised_leaves_the_stream_and_every_panel(console: Console, pac
 def test_rows_of_a_stream_lead_to_their_entities(console: Console, packages: Gateway) -> None:
     console.run("[:find ?p ?name :where [?p :package/name ?name]]")
     console.button("Live").send_keys(Keys.ENTER)
-    console.wait(lambda: console.one(".live-status").text == "Live")
+    console.wait(lambda: console.text(".live-status") == "Live")
     packages.database.transact('[{:package/name "zlib1g" :package/version "1.2"}]')
     console.wait(lambda: [row for row in console.rows() if row[1] == "zlib1g"])
     console.one(".table-body [role=row] button.ref").send_keys(Keys.ENTER)
@@ -118,7 +118,7 @@ def test_a_pause_holds_the_rows_and_counts_what_waits(console: Console, packages
     console.button("Pause").send_keys(Keys.SPACE)
     packages.database.transact('[{:package/name "zlib1g" :package/version "1.2"}]')
     packages.database.transact('[[:db/retractEntity [:package/name "python3"]]]')
-    console.wait(lambda: "2 changes wait: 1 added, 1 retracted" in console.one(".stream").text)
+    console.wait(lambda: "2 changes wait: 1 added, 1 retracted" in console.text(".stream"))
     assert names(console) == THREE
     console.button("Pause").send_keys(Keys.SPACE)
     console.wait(lambda: names(console) == {"libsqlite3-0", "sqlite3", "zlib1g"})
@@ -131,7 +131,7 @@ def test_another_question_has_another_stream_and_the_newest_ends_it(console: Con
     packages.database.transact('[{:package/name "python3" :package/version "3.12"}]')
     console.wait(lambda: names(console) == {"3.12"})
     console.button("Newest").click()
-    console.wait(lambda: "1 row at t" in console.one(".results").text and not console.all(".stream"))
+    console.wait(lambda: "1 row at t" in console.text(".results") and not console.all(".stream"))
     packages.database.transact('[{:package/name "python3" :package/version "3.13"}]')
     console.run('[:find ?version :where [?p :package/name "sqlite3"] [?p :package/version ?version]]')
     assert console.wait(lambda: names(console)) == {"3.40.1"}
@@ -142,11 +142,11 @@ def test_why_of_a_row_that_streams(console: Console, packages: Gateway) -> None:
     packages.database.transact('[{:package/name "zlib1g" :package/version "1.2"}]')
     console.wait(lambda: "zlib1g" in names(console))
     console.button("Why", ".results").click()
-    console.wait(lambda: "t 3" in console.one(".side .tree").text)
+    console.wait(lambda: "t 3" in console.text(".side .tree"))
 
 
 def test_an_error_ends_the_stream_and_is_shown(console: Console) -> None:
     goes_live(console)
     console.run("[:find ?x :where [?p :package/name ?name]]")
-    console.wait(lambda: "line 1, column 8" in console.one(".results .error").text)
+    console.wait(lambda: "line 1, column 8" in console.text(".results .error"))
     assert console.all(".stream") == []

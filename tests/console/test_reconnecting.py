@@ -161,7 +161,7 @@ def test_all_tabs_go_on_after_a_lost_connection(tabs: Tabs, proxy: Proxy, packag
             tabs.until("Live", rows)
         for console in tabs.each():
             # They went on where they were.
-            assert "sent all rows again" not in console.one(".moment").text
+            assert "sent all rows again" not in console.text(".moment")
 
 
 def test_tabs_go_on_with_a_token_for_one_that_expired(
@@ -178,7 +178,7 @@ def test_tabs_go_on_with_a_token_for_one_that_expired(
         tabs.until("Ended by an error", THREE)
         opened.database.transact(ADD)
         for console in tabs.each():
-            assert "the token has expired" in console.one(".moment .error").text
+            assert "the token has expired" in console.text(".moment .error")
             console.button("Identity: ada", "header").send_keys(Keys.ENTER)
             fresh = token(iat=None, exp=int(clock.now) + 600)
             console.one("dialog [name=token]").send_keys(fresh, Keys.ENTER)

@@ -17,7 +17,7 @@ def test_a_query_is_saved_and_opened_by_its_link(console: Console, packages: Gat
     console.write(QUERY)
     console.one('.arguments [aria-label="?n"]').send_keys("sqlite3")
     console.button("Saved").send_keys(Keys.ENTER)
-    assert ":console/query" in console.wait(lambda: console.one(".side pre").text)
+    assert ":console/query" in console.wait(lambda: console.text(".side pre"))
     assert packages.q("[:find ?a :where [?a :db/ident :console/query]]") == []
     console.button("Declare them").send_keys(Keys.ENTER)
     console.one('.side [name="name"]').send_keys("<b>Versions</b>")
@@ -46,7 +46,7 @@ def test_a_saved_query_is_deleted(console: Console, packages: Gateway) -> None:
 
 def test_a_link_to_what_is_not_there_says_so(console: Console) -> None:
     console.open("#/ask?saved=00000000-0000-0000-0000-000000000000")
-    assert "no such saved query" in console.wait(lambda: console.one(".results .error").text)
+    assert "no such saved query" in console.wait(lambda: console.text(".results .error"))
 
 
 OLDER = """
@@ -72,12 +72,12 @@ def test_a_saved_query_keeps_its_moment(console: Console, packages: Gateway) -> 
     # One that was saved before moments were kept is of the newest.
     assert [each.text for each in console.wait(lambda: console.all(".saved a"))] == ["Older"]
     console.one('.side [name="name"]').send_keys("Before", Keys.ENTER)
-    console.wait(lambda: "as of t 2" in console.one(".side").text)
+    console.wait(lambda: "as of t 2" in console.text(".side"))
     assert packages.q("[:find ?b :where [_ :console/basis ?b]]") == [['{"t":2}']]
     addresses = [str(each.get_attribute("href")) for each in console.all(".saved a")]
     for address, count, moment in zip(addresses, (3, 2), ("t 2", "t 6"), strict=True):
         console.browser.get("about:blank")
         console.browser.get(address)
         console.wait(lambda count=count: len(console.rows()) == count)
-        assert f"at {moment}" in console.one(".results").text
+        assert f"at {moment}" in console.text(".results")
     assert console.messages() == []

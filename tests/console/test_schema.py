@@ -23,7 +23,7 @@ def _attribute(packages: Gateway, ident: str) -> object:
 
 
 def _preview(console: Console, text: str) -> None:
-    console.wait(lambda: text in console.one(".preview").text)
+    console.wait(lambda: text in console.text(".preview"))
 
 
 def test_an_attribute_is_found_and_shows_its_values(console: Console, packages: Gateway) -> None:
@@ -36,7 +36,7 @@ def test_an_attribute_is_found_and_shows_its_values(console: Console, packages: 
     console.button(":package/version").send_keys(Keys.ENTER)
     samples = console.one(".side section")
     console.wait(lambda: "3.40.1" in samples.text and MARKUP in samples.text)
-    assert MARKUP in console.one(".namespace").text
+    assert MARKUP in console.text(".namespace")
     assert console.all("#console img") == []
     console.one(".side a").click()
     console.wait(lambda: len(console.rows()) == 4)
@@ -95,19 +95,19 @@ def test_how_long_the_past_is_kept_is_shown_and_declared(console: Console, packa
         _preview(console, "Dry run at t")
         console.button("Commit").click()
         console.wait(lambda: declared() == limits)
-        console.wait(lambda: ":db/retain" not in console.one("pre.code").text)
+        console.wait(lambda: ":db/retain" not in console.text("pre.code"))
 
     field("Past is kept for days").send_keys("30")
     commit({":db/retainDays": 30})
     field("Past is kept for days").send_keys(Keys.BACKSPACE, Keys.BACKSPACE)
     field("Past is kept for transactions").send_keys("1000")
-    text = console.one("pre.code").text
+    text = console.text("pre.code")
     assert ":db/retainTransactions 1000" in text
     assert "[:db/retract :package/version :db/retainDays 30]" in text
     commit({":db/retainTransactions": 1000})
     field("Past is kept for days").send_keys("3")
     console.button("Dry run").click()
-    console.wait(lambda: "are both given" in console.one(".error").text)
+    console.wait(lambda: "are both given" in console.text(".error"))
     field("Past is kept for days").send_keys(Keys.BACKSPACE)
     field("Past is kept for transactions").send_keys(*[Keys.BACKSPACE] * 4)
     whatever = "Past is kept, whatever :db/retention says"

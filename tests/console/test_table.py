@@ -80,7 +80,7 @@ def test_rows_are_filtered(console: Console, name: str, text: str, rows: list[li
     console.button("Filter rows").click()
     console.one(f'input[aria-label="Filter {name}"]').send_keys(text)
     console.wait(lambda: console.rows() == rows)
-    assert f"{len(rows)} of 4 rows" in console.one(".results .table + [role=status]").text
+    assert f"{len(rows)} of 4 rows" in console.text(".results .table + [role=status]")
 
 
 def test_times_are_filtered_as_far_as_they_are_written(console: Console) -> None:

@@ -37,11 +37,11 @@ def test_the_slider_goes_through_time_by_keys(grown: Console) -> None:
     slider = grown.one(".slider")
     slider.send_keys(Keys.ARROW_LEFT)
     grown.wait(lambda: names(grown) == {*THREE, "zlib1g"})
-    assert "at t 4" in grown.one(".results").text
+    assert "at t 4" in grown.text(".results")
     slider.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     grown.wait(lambda: names(grown) == THREE)
     # With the date of the transaction.
-    grown.wait(lambda: grown.one(".transaction-time").text.startswith("20"))
+    grown.wait(lambda: grown.text(".transaction-time").startswith("20"))
     slider.send_keys(Keys.HOME)
     grown.wait(lambda: names(grown) == set())
     grown.button("Newest").click()
@@ -114,7 +114,7 @@ def test_only_the_latest_of_many_steps_is_asked(grown: Console) -> None:
         " slider.value = i % 5; slider.dispatchEvent(new Event('input', {bubbles: true})); }",
         grown.one(".slider"),
     )
-    grown.wait(lambda: "at t 4" in grown.one(".results").text)
+    grown.wait(lambda: "at t 4" in grown.text(".results"))
     sent = [each for each in grown.browser.get_log("performance") if 'requestWillBeSent"' in each["message"]]  # type: ignore[no-untyped-call]
     assert len([each for each in sent if "POST" in each["message"] and "argsEdn: $argsEdn" in each["message"]]) < 10
 
@@ -125,7 +125,7 @@ def test_what_changed_between_two_moments_is_marked(grown: Console) -> None:
     start = grown.wait(lambda: grown.all(".moment-field input.t"))[0]
     start.send_keys(Keys.CONTROL, "a", Keys.NULL, "2", Keys.TAB)
     grown.button("Compare").send_keys(Keys.ENTER)
-    grown.wait(lambda: "1 added, 1 retracted" in grown.one(".compare").text)
+    grown.wait(lambda: "1 added, 1 retracted" in grown.text(".compare"))
     assert (names(grown, "added"), names(grown, "retracted")) == ({"zlib1g"}, {"python3"})
     assert names(grown) == {"zlib1g", "python3"}
     assert serious(grown) == []
@@ -182,7 +182,7 @@ def test_play_goes_through_the_transactions_that_change_the_answer(grown: Consol
     assert grown.one(".slider").get_attribute("value") == "2"
     grown.button("Pause").send_keys(Keys.SPACE)
     # Transaction 4 changes nothing of it.
-    grown.wait(lambda: "2 transactions changed the answer" in grown.one(".as-of").text)
+    grown.wait(lambda: "2 transactions changed the answer" in grown.text(".as-of"))
     assert (marked(grown, "added"), marked(grown, "retracted")) == ({"zlib1g"}, {"python3"})
     assert grown.one(".slider").get_attribute("value") == "5"
     assert serious(grown) == []

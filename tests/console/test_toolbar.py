@@ -32,7 +32,7 @@ def test_format_lays_the_query_out(console: Console) -> None:
 def test_what_does_not_match_is_not_laid_out(console: Console) -> None:
     console.write("[:find ?n :where [?p :package/name ?n]")
     console.button("Format").click()
-    assert "do not match" in console.wait(lambda: console.one(".toolbar [role=status]").text)
+    assert "do not match" in console.wait(lambda: console.text(".toolbar [role=status]"))
 
 
 def test_the_history_is_searched_and_restored_by_keys(console: Console) -> None:
@@ -40,7 +40,7 @@ def test_the_history_is_searched_and_restored_by_keys(console: Console) -> None:
     console.run("[:find ?v :where [?p :package/version ?v]]")
     console.button("History").send_keys(Keys.ENTER)
     console.wait(lambda: len(console.all(".history-entry")) == 2)
-    assert "3 rows" in console.one(".history-entry").text
+    assert "3 rows" in console.text(".history-entry")
     console.wait(lambda: console.browser.switch_to.active_element.get_attribute("type") == "search")
     search = console.browser.switch_to.active_element
     search.send_keys("find name")

@@ -95,7 +95,7 @@ def test_parquet_is_what_the_server_writes(console: Console, tmp_path: Path) -> 
 
 def test_an_answer_without_rows_and_with_a_warning_leads_to_its_place(console: Console) -> None:
     console.run("[:find ?x\n :where [?x :package/nmae _]]")
-    assert "No rows" in console.one(".results .empty").text
+    assert "No rows" in console.text(".results .empty")
     place = console.one(".warnings button")
     assert place.text.startswith("line 2, column")
     place.click()

@@ -108,6 +108,6 @@ def test_a_change_of_policies_is_tried_and_committed(console: Console, packages:
     assert said[1].startswith("eve gains 3 and loses 0")
     assert len(packages.q('[:find ?p :where [?p :policy/name "more"]]')) == 0
     console.button("Commit").click()
-    console.wait(lambda: "Committed as transaction" in console.one("[aria-label='Try a change']").text)
+    console.wait(lambda: "Committed as transaction" in console.text("[aria-label='Try a change']"))
     assert len(packages.q('[:find ?p :where [?p :policy/name "more"]]')) == 1
     assert console.messages() == []

@@ -62,7 +62,7 @@ def test_the_entity_of_a_datom_opens_and_leads_back(console: Console) -> None:
     console.button("Why", ".results").click()
     console.wait(lambda: items(console))
     console.one(".tree button.ref").click()
-    console.wait(lambda: ":package/version" in console.one(".side").text)
+    console.wait(lambda: ":package/version" in console.text(".side"))
     console.button("← Back").click()
     console.wait(lambda: items(console))
 
@@ -74,9 +74,9 @@ def test_a_missing_row_underlines_the_clause(console: Console) -> None:
     first.send_keys("libsqlite3-0")
     second.send_keys("python3")
     second.send_keys(Keys.ENTER)
-    console.wait(lambda: "The answer has no such row" in console.one(".side").text)
-    assert "(needs ?p ?d)" in console.one(".side pre").text
-    assert "line 5" in console.one(".side").text
+    console.wait(lambda: "The answer has no such row" in console.text(".side"))
+    assert "(needs ?p ?d)" in console.text(".side pre")
+    assert "line 5" in console.text(".side")
     pointed = (
         "return [...document.querySelectorAll('.editor-host')].flatMap((host) =>"
         " [...host.shadowRoot.querySelectorAll('.cm-pointed')]).map((mark) => mark.textContent).join('')"
@@ -94,14 +94,14 @@ def test_a_row_that_is_there_after_all_says_so(console: Console) -> None:
     size, name = console.wait(lambda: len(console.all(".why-not input")) == 2 and console.all(".why-not input"))
     size.send_keys("1")
     name.send_keys("sqlite3", Keys.ENTER)
-    console.wait(lambda: "The answer has this row" in console.one(".side").text)
+    console.wait(lambda: "The answer has this row" in console.text(".side"))
 
 
 def test_markup_in_reasons_is_text(console: Console) -> None:
     console.run('[:find ?x :where [(ground "<img src=x onerror=alert(1)>") ?x]]')
     console.button("Why", ".results").click()
     console.wait(lambda: items(console))
-    assert "<img" in console.one(".side").text
+    assert "<img" in console.text(".side")
     assert console.all(".side img") == []
 
 

@@ -130,8 +130,10 @@ class _Recorder:
         while True:
             time.sleep(_SEEN / 2)
             now = time.monotonic()
-            for thread, turn in list(self._turns.items()):
-                if not turn[1] and now - turn[0] > _SEEN:
+            # Keys alone: to make pairs may collect garbage, whose callbacks let another thread add a turn.
+            for thread in tuple(self._turns):
+                turn = self._turns.get(thread)
+                if turn is not None and not turn[1] and now - turn[0] > _SEEN:
                     frame = sys._current_frames().get(thread)
                     places = [] if frame is None else traceback.extract_stack(frame)[-8:]
                     turn[1] = " > ".join(f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in places)

@@ -14,7 +14,6 @@ import os
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.abc import Loader, MetaPathFinder
@@ -28,6 +27,8 @@ FOLDER = "TURN_RECORDS"
 _WRITTEN = 0.005
 _LONG = 0.02
 _SEEN = 0.03
+# The innermost frames of a long turn that are written down.
+_PLACES = 8
 # What is done to learn how fast the processor is, and its seconds on a machine at rest.
 _STEPS = 20_000
 _AT_REST = 0.0003
@@ -130,13 +131,15 @@ class _Recorder:
         while True:
             time.sleep(_SEEN / 2)
             now = time.monotonic()
-            # Keys alone: to make pairs may collect garbage, whose callbacks let another thread add a turn.
-            for thread in tuple(self._turns):
-                turn = self._turns.get(thread)
-                if turn is not None and not turn[1] and now - turn[0] > _SEEN:
-                    frame = sys._current_frames().get(thread)
-                    places = [] if frame is None else traceback.extract_stack(frame)[-8:]
-                    turn[1] = " > ".join(f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in places)
+            for thread, turn in list(self._turns.items()):
+                if not turn[1] and now - turn[0] > _SEEN:
+                    # Not by `traceback`, whose cache of source lines other threads change meanwhile.
+                    frame, places = sys._current_frames().get(thread), []
+                    while frame is not None and len(places) < _PLACES:
+                        code = frame.f_code
+                        places.append(f"{Path(code.co_filename).name}:{frame.f_lineno} {code.co_name}")
+                        frame = frame.f_back
+                    turn[1] = " > ".join(reversed(places))
                     del frame
 
     def _collection(self, phase: str, _: Any) -> None:

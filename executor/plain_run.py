@@ -263,6 +263,7 @@ class PlainRun:
         bound = joins.lend(plan, question.databases, run)
         if bound is None:
             return None
+        is_new = bound.is_new
         try:
             codes, start = question.snapshot.codes, {}
             for name, place in zip(self.given, self.joined, strict=True):
@@ -276,7 +277,8 @@ class PlainRun:
             joins.give_back(bound)
         most = question.request.max_rows
         if small is None or (most is not None and small[0].size > most):
-            if SMALL_JOIN.is_ready:
+            # Each excision has joins bound anew, and the first run of one comes to nothing.
+            if SMALL_JOIN.is_ready and not is_new:
                 self.left -= 1
             return None
         rows, depth = small

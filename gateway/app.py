@@ -57,7 +57,7 @@ from adalog.schema.request.cursor import Cursors
 from adalog.schema.request.errors import describe, internal
 from adalog.schema.surface import build_schema
 from adalog.schema.typed.following import Surfaces
-from adalog.schema.writing.code_texts import CodeTexts
+from adalog.schema.writing.code_texts import NewestTexts
 from adalog.store.files.folder import is_address
 
 # The seconds' worth of units that a principal may use at once after a pause: a page that opens with a few queries.
@@ -98,7 +98,7 @@ def create_app(
         workers.share(memory=pool.memory, responses=responses, live=hub.holdings, mailboxes=hub.mail, bodies=wire)
     cursors = Cursors(database.log.secret or cursor_key(settings))
     queries = pool.turns.queries if workers is None else workers.queries(pool.turns.queries)
-    texts = CodeTexts(database.snapshot().codes)
+    texts = NewestTexts(database)
     services = Services(database, pool, settings.limits, cursors, responses, hub, queries, texts)
     unsent = "Bytes of large responses that are not sent yet."
     metrics.gauge("adalog_response_bytes", unsent, lambda: responses.held)

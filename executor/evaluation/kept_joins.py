@@ -38,13 +38,15 @@ class _View:
 class BoundJoin:
     """A bound join with its binding. `join`: None where a part without variables already fails, or where there are
     rules: then `joins` has it, and theirs. `rules`: the programs of these with the join, for one prefix of these
-    variables; None where the kernel does not know them."""
+    variables; None where the kernel does not know them. `is_new`: no run had it before, so that `begun` may have no
+    program yet."""
 
     binding: LastingBinding
     join: GenericJoin | None
     views: Mapping[str, _View]
     joins: PlanJoins
     rules: dict[tuple[str, ...], SmallRules | None] = field(default_factory=dict)
+    is_new: bool = True
 
     def begun(self, batch: Batch) -> tuple[Batch, int] | None:
         """(extensions of one prefix, how many levels bind them), with what rules derive; None where nothing was
@@ -138,6 +140,7 @@ class KeptJoins:
     def give_back(self, bound: BoundJoin) -> None:
         """Ends a run. What was decided by the rows of its databases is not kept."""
         binding = bound.binding
+        bound.is_new = False
         entry = self._entry(binding.plan)
         lasting, untried = bound.is_lasting, bound.is_untried
         bound.joins.rest()

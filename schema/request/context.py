@@ -44,6 +44,13 @@ class QueryList(Protocol):
     def cancel(self, name: str) -> bool: ...
 
 
+class NewestTexts(Protocol):
+    """`schema.writing.code_texts.NewestTexts`."""
+
+    @property
+    def texts(self) -> ValueTexts: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What lives as long as the process."""
@@ -56,11 +63,16 @@ class Services:
     hub: Hub | None = None
     # Of all workers, where there are several.
     running: QueryList | None = None
-    # Of the database's codes; None: nothing is written from codes.
-    texts: ValueTexts | None = None
+    # None: nothing is written from codes.
+    newest_texts: NewestTexts | None = None
     tokens: ResumeTokens = field(init=False)
     # Of subscriptions that take long to read, so many at once: the others wait for what they may have in common.
     reading: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(_READING))
+
+    @property
+    def texts(self) -> ValueTexts | None:
+        """Of the newest codes; others after an excision, so that one piece of work asks for them once."""
+        return None if self.newest_texts is None else self.newest_texts.texts
 
     @property
     def queries(self) -> QueryList:

@@ -10,6 +10,7 @@ import orjson
 from adalog.datalog.values import Value
 from adalog.schema.writing.encoding import Encoding, encode, plain_key
 from adalog.schema.writing.longs import SAFE
+from adalog.store.database import Database
 from adalog.store.values.codes import Codes
 from adalog.store.values.layout import TAG_OTHER, tag_of
 
@@ -19,7 +20,7 @@ _MOST: Final = 1 << 15
 
 
 class CodeTexts:
-    """Texts of the values of one database. A code's value never changes, so neither does its text. Thread-safe:
+    """Texts of the values of some codes. A code's value never changes, so neither does its text. Thread-safe:
     threads may write a text twice, which comes to the same."""
 
     def __init__(self, codes: Codes) -> None:
@@ -72,3 +73,20 @@ class CodeTexts:
     def value(self, value: Value) -> bytes:
         """The text of any value."""
         return orjson.dumps(encode(value, Encoding.PLAIN))
+
+
+class NewestTexts:
+    """The texts of a database's newest codes. An excision makes new codes: the texts of the old ones go with them,
+    what it took among them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._texts = CodeTexts(database.snapshot().codes)
+        database.on_excision(self._begin)
+
+    @property
+    def texts(self) -> CodeTexts:
+        return self._texts
+
+    def _begin(self) -> None:
+        self._texts = CodeTexts(self._database.snapshot().codes)

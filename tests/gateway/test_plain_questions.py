@@ -3,6 +3,7 @@ for byte."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.engine import QueryEngine
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.plain_run import PlainRun, SettledRun
+from adalog.executor.pool import Pool
 from adalog.executor.question.plain_questions import PlainText
 from adalog.executor.slow_queries import SlowQueries
 from adalog.executor.turns.scheduler import Scheduler
@@ -245,6 +247,48 @@ def test_what_was_run_at_once_before_an_excision_is_not_kept_after_it() -> None:
             patched.setattr(SettledRun, "result", result)
             assert at_once(opened, ROWS, q=TWO_HOPS, a=["b"])[1] == 1
         assert len(cache.memory) == 0
+
+
+def test_questions_stay_plain_however_often_something_is_excised() -> None:
+    with gateway(None, DECLARED, DATA) as opened:
+        warm(opened)
+        for number in range(12):
+            opened.database.transact(f'[{{:x/name "gone" :x/tags "secret {number}"}}]')
+            opened.database.transact('[{:db/excise [:x/name "gone"]}]')
+            warm(opened)
+            assert rows_by_plain_run(opened, TWO_HOPS, "b")[1] == 1
+            answer, ran = at_once(opened, ROWS, q=TWO_HOPS, a=["b"])
+            assert ran == 1
+            assert answer == both(opened, ROWS, q=TWO_HOPS, a=["b"])[1]
+
+
+def test_pulls_are_made_at_once_after_an_excision() -> None:
+    pull = '{ pull(pattern: "[:x/name :x/tags]", eid: "[:x/name \\"c\\"]") }'
+    with gateway(None, DECLARED, DATA) as opened:
+        for tag in ("secret", "public", "last"):
+            opened.database.transact(f'[{{:x/name "c" :x/tags "{tag}"}}]')
+            opened.database.transact('[{:db/excise [:x/name "c"] :db.excise/attrs [:x/tags]}]')
+            opened.database.transact(f'[{{:x/name "c" :x/tags "after {tag}"}}]')
+            expected = {"data": {"pull": {":x/name": "c", ":x/tags": [f"after {tag}"]}}}
+            assert opened.post(pull).json() == expected
+            assert json.loads(opened.post_directly(pull)) == expected
+            assert _pulls_at_once(opened, pull) == [True]
+
+
+def _pulls_at_once(opened: Gateway, document: str) -> list[bool]:
+    """For each pull that was tried at once, whether that gave the answer."""
+    made: list[bool] = []
+    original = Pool.pull_at_once
+
+    def tried(*given: Any) -> list[bytes] | None:
+        found = original(*given)
+        made.append(found is not None)
+        return found
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Pool, "pull_at_once", tried)
+        opened.post_directly(document)
+    return made
 
 
 def test_what_is_run_at_once_may_be_slow(caplog: pytest.LogCaptureFixture) -> None:

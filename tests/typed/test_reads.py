@@ -396,3 +396,15 @@ def test_pages_of_an_instant_to_come_are_of_one_snapshot(tracker: Tracker) -> No
     assert tracker.data(document, basis=basis, at=at)["issuesConnection"]["totalCount"] == found["totalCount"]
     assert "`after`" in tracker.error(document, basis={"t": 2}, at=at)
     tracker.transact('[[:db/retractEntity [:issue/id #uuid "00000000-0000-4000-8000-000000000998"]]]')
+
+
+def test_reads_that_were_kept_show_what_an_excision_left() -> None:
+    asked = "{ issues(where: {}) { number title assignee { name nickname } } }"
+    with Tracker.opened(*tracker_texts()) as tracker:
+        for number in range(3):
+            before = {each["number"]: each for each in tracker.data(asked)["issues"]}
+            tracker.transact(f"[{{:db/excise [:issue/number {number + 1}] :db.excise/attrs [:issue/title]}}]")
+            tracker.transact(f'[[:db/add [:issue/number {number + 1}] :issue/title "new {number}"]]')
+            for _ in range(2):
+                now = {each["number"]: each for each in tracker.data(asked)["issues"]}
+                assert now == before | {number + 1: before[number + 1] | {"title": f"new {number}"}}

@@ -29,7 +29,7 @@ from adalog.schema.request.limits import RequestLimits
 from adalog.schema.surface import build_schema
 from adalog.schema.typed.alone import TypedField, typed_field
 from adalog.schema.typed.surface import Surface, SurfaceFactory
-from adalog.schema.writing.code_texts import CodeTexts
+from adalog.schema.writing.code_texts import NewestTexts
 from adalog.store.database import Database
 
 DATA = Path(__file__).parent / "issue_tracker.edn"
@@ -63,7 +63,7 @@ class Tracker:
     @staticmethod
     def of(database: Database, pool: Pool, **limits: Any) -> Tracker:
         services = Services(
-            database, pool, RequestLimits(**limits), Cursors(b"k" * 32), texts=CodeTexts(database.snapshot().codes)
+            database, pool, RequestLimits(**limits), Cursors(b"k" * 32), newest_texts=NewestTexts(database)
         )
         factory = SurfaceFactory(build_schema()._schema, strict=database.schema == "strict")
         return Tracker(database, services, factory, factory.surface(database.snapshot()))

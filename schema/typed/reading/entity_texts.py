@@ -74,8 +74,8 @@ class EntityTexts:
 
     shape: Shape
     pattern: str
-    # (the schema that it was prepared for, None where maps are needed)
-    _prepared: tuple[object, WrittenNode | None] = field(default=(None, None))
+    # (the schema and the texts that it was prepared for, None where maps are needed)
+    _prepared: tuple[object, ValueTexts | None, WrittenNode | None] = field(default=(None, None, None))
     _left: int = _PATIENCE
 
     def suits(self, snapshot: Snapshot, texts: ValueTexts) -> bool:
@@ -84,9 +84,11 @@ class EntityTexts:
             return False
         if self._left <= 0:
             return False
-        if self._prepared[0] is not snapshot.schema:
-            self._prepared = snapshot.schema, self._node(snapshot, texts)
-        return self._prepared[1] is not None
+        schema, prepared_for, node = self._prepared
+        if schema is not snapshot.schema or prepared_for is not texts:
+            node = self._node(snapshot, texts)
+            self._prepared = snapshot.schema, texts, node
+        return node is not None
 
     def _node(self, snapshot: Snapshot, texts: ValueTexts) -> WrittenNode | None:
         try:
@@ -100,8 +102,8 @@ class EntityTexts:
         self, snapshot: Snapshot, entities: Sequence[int], texts: ValueTexts, cancel: Cancel
     ) -> list[bytes] | None:
         """The text of each entity; None where maps are to be made."""
-        schema, node = self._prepared
-        if node is None or schema is not snapshot.schema:
+        schema, prepared_for, node = self._prepared
+        if node is None or schema is not snapshot.schema or prepared_for is not texts:
             return None
         few = len(entities) <= _MOST_ENTITIES
         found = EntityWriter(snapshot, texts, cancel).write(node, entities) if few else None

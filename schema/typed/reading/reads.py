@@ -215,13 +215,14 @@ async def answered(
     snapshot = await _snapshot(context, visible, asked, basis, within, told)
     if asked.anchors and all(snapshot.attribute(each) is None for each in asked.anchors):
         return await _written(context, asked, dict.fromkeys(asked.parts), within), told
-    if asked.texts is not None and services.texts is not None and asked.texts.suits(snapshot, services.texts):
+    texts = services.texts
+    if asked.texts is not None and texts is not None and asked.texts.suits(snapshot, texts):
         result = await _ran(context, asked, asked.parts[_ROWS], snapshot, within, told, unpulled=True)
         entities = result.codes_of(0, 0, len(result)).tolist()
-        texts = asked.texts.write(snapshot, entities, services.texts, within)
-        if texts is not None:
+        written = asked.texts.write(snapshot, entities, texts, within)
+        if written is not None:
             context.rows += len(result)
-            return _whole(context, asked, texts), told
+            return _whole(context, asked, written), told
     found: dict[str, Any] = {}
     for key, query in asked.parts.items():
         result = await _ran(context, asked, query, snapshot, within, told)

@@ -145,10 +145,16 @@ def plan_reaction(
 
 
 def _probes(body: AndNode, changed: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:
+    return (each for each in argument_columns(body) if each[2] in changed)
+
+
+def argument_columns(body: AndNode) -> Iterator[tuple[str, int, str]]:
+    """(relation of arguments, column, variable) for each variable that has the value of an argument in every
+    solution."""
     for item in body.items:
         if isinstance(item, RelationAtom) and item.terms[:1] == (FEED,):
-            for place, term in enumerate(item.terms):
-                if isinstance(term, str) and term in changed:
+            for place, term in enumerate(item.terms[1:], 1):
+                if isinstance(term, str):
                     yield item.relation, place, term
 
 

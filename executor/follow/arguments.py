@@ -100,10 +100,14 @@ class _Rows:
         self.came = [_recoded_rows(part, learned) for part in self.came]
         self.went = [_recoded_rows(part, learned) for part in self.went]
 
+    @property
+    def size(self) -> int:
+        """How many rows there are, with those that were dropped since they were last put together."""
+        return len(self.young[0]) + (0 if self.columns is None else len(self.columns))
+
     def nbytes(self) -> int:
-        rows = len(self.young[0]) + (0 if self.columns is None else len(self.columns))
         # As much again for the sorted levels.
-        return 2 * rows * self.width * np.dtype(np.int64).itemsize
+        return 2 * self.size * self.width * np.dtype(np.int64).itemsize
 
 
 def _joined(parts: Sequence[Sequence[Column]], width: int) -> list[Column]:
@@ -211,6 +215,14 @@ class Arguments:
             at = known.searchsorted(values[0])
             return batch if at < len(known) and known[at] == values[0] else Batch(0, {})
         return batch.keep(among(values, known)) if batch.size else batch
+
+    def distinct(self, name: str, place: int, most: int) -> list[int] | None:
+        """The distinct codes in a column of a relation; None where there are more than `most`."""
+        rows = self._rows[name]
+        if rows.size > most:
+            return None
+        codes: list[int] = rows.settled().levels((place,)).values[0].tolist()
+        return codes
 
     def columns(self) -> dict[str, list[Column]]:
         return {name: list(rows.settled().columns) for name, rows in self._rows.items()}

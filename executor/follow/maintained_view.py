@@ -39,7 +39,7 @@ from adalog.executor.question.inputs import Inputs, sizes_of
 from adalog.executor.question.question import Question
 from adalog.planner.delta.bodies import looked_up
 from adalog.planner.maintenance import Maintenance, NotMaintainable, keys_of, maintenance_of
-from adalog.planner.model.logical import AndNode, DatomAtom, everything
+from adalog.planner.model.logical import DatomAtom, everything
 from adalog.planner.model.lookups import Call
 from adalog.planner.model.places import PlaceKind
 from adalog.planner.order.statistics import Statistics
@@ -111,17 +111,22 @@ class MaintainedView:
     # Feeds
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
-        """Its patterns, with their constants; and what constants and arguments that name entities depend on."""
+        """Its patterns, with their constants and few arguments; and what constants and arguments that name entities
+        depend on."""
         attributes = touched_attributes(at, self._read, self._lookups())
         if attributes is None:
             return [Interest(None)]
         found: dict[Interest, None] = {}
         patterns = Patterns(at, {}, self._engine.means.strict)
-        for atom in self._atoms():
+        awaited, of_body = self._reactions.awaited(), everything(self.maintenance.body)
+        atoms = [(atom, awaited) for atom in self._atoms(of_body)]
+        # Rules have variables of their own.
+        atoms += [(atom, {}) for atom in self._atoms(self._leaves_of_rules())]
+        for atom, codes in atoms:
             sides = patterns.sides(atom)
             for attribute, (entity, _, value, *_) in sides:
                 attributes.discard(attribute.id)
-                found[Interest(attribute.id, _constant(entity), _constant(value))] = None
+                found.update(dict.fromkeys(_interests(attribute.id, entity, value, codes)))
             if not sides and isinstance(atom.attribute, Const):
                 declared = at.attribute(atom.attribute.value)
                 if declared is not None:
@@ -130,8 +135,14 @@ class MaintainedView:
         if self._named or self.maintenance.constants or self._asking():
             attributes.add(IDENT)
         # Also where a pattern reads the same attribute of one entity alone.
-        looked_up_by = (at.attribute(name) for name in self._lookups())
-        attributes |= {each.id for each in looked_up_by if each is not None}
+        looked_up_by = {each.id for name in self._lookups() if (each := at.attribute(name)) is not None}
+        if self._feeds:
+            attributes -= looked_up_by
+            found.update((Interest(each, names=True), None) for each in sorted(looked_up_by))
+        else:
+            attributes |= looked_up_by
+        if self._read.unique:
+            attributes |= {each.id for each in at.attributes() if each.kind.unique is not None}
         written = [term for atom in self._named for term in (atom.entity, atom.value)]
         written += self.maintenance.constants.values()
         for name in dict.fromkeys(name for term in written for name in _lookups_of(term)):
@@ -347,15 +358,17 @@ class MaintainedView:
     # What it reads
 
     def _leaves(self) -> Iterable[object]:
-        bodies: list[AndNode] = [self.maintenance.body]
-        if self.maintenance.rules is not None:
-            strata = self.maintenance.rules.program.strata
-            bodies += [branch.body for stratum in strata for _, branch in stratum.rules]
+        return (*everything(self.maintenance.body), *self._leaves_of_rules())
+
+    def _leaves_of_rules(self) -> Iterable[object]:
+        rules = self.maintenance.rules
+        strata = () if rules is None else rules.program.strata
+        bodies = (branch.body for stratum in strata for _, branch in stratum.rules)
         return (leaf for body in bodies for leaf in everything(body))
 
-    def _atoms(self) -> Iterable[DatomAtom]:
+    def _atoms(self, leaves: Iterable[object]) -> Iterable[DatomAtom]:
         """The patterns over the database that moves, and those that calls look up."""
-        for leaf in self._leaves():
+        for leaf in leaves:
             if isinstance(leaf, DatomAtom) and leaf.source == self._source:
                 yield leaf
             elif isinstance(leaf, Call) and self._source in leaf.reads:
@@ -380,6 +393,23 @@ def may_name(value: Any) -> bool:
     if isinstance(value, Keyword):
         return True
     return isinstance(value, tuple | list) and any(map(may_name, value))
+
+
+def _interests(
+    attribute: int,
+    entity: str | int | None,
+    value: str | int | None,
+    awaited: Mapping[str, Sequence[int] | None],
+) -> Iterable[Interest]:
+    """The interests of a pattern by its places: a variable, the code of a constant, or None. `awaited`: the codes
+    of variables, None: not known yet."""
+    e, v = _constant(entity), _constant(value)
+    if isinstance(entity, str) and (codes := awaited.get(entity)) is not None:
+        return [Interest(attribute, code, v) for code in codes]
+    if isinstance(value, str) and (codes := awaited.get(value)) is not None:
+        return [Interest(attribute, e, code) for code in codes]
+    learns = e is None and v is None and not awaited.keys().isdisjoint((entity, value))
+    return [Interest(attribute, e, v, learns=learns)]
 
 
 def _constant(term: str | int | None) -> int | None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from adalog.datalog import ast
 from adalog.datalog.ast import Const
 from adalog.executor.bounds.cancel import Cancel
@@ -31,7 +33,7 @@ from adalog.executor.question.inputs import Inputs, bind_inputs, constant_codes,
 from adalog.executor.question.question import Question
 from adalog.planner.delta.reactions import Reaction
 from adalog.planner.delta.versions import Atom, at_version, moving_database, with_derived
-from adalog.planner.maintenance import Maintenance, ReactionPlan, plan_groups, plan_reaction
+from adalog.planner.maintenance import Maintenance, ReactionPlan, argument_columns, plan_groups, plan_reaction
 from adalog.planner.model.logical import AndNode, DatomAtom, everything
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.version import Version
@@ -43,6 +45,9 @@ from adalog.store.values.schema import Schema
 
 # Sizes up to which any plan is as good as another.
 _FEW: Final = 64
+# Rows of arguments up to which it is known beforehand which values changed rows must have. A step for changed rows
+# that no argument asks for is short, and more arguments share it.
+_FEW_ARGUMENTS: Final = 64
 
 
 @dataclass(slots=True)
@@ -133,6 +138,17 @@ class ReactionJoins:
         self._lasting.forget()
         if self._derivation is not None:
             self._derivation.forget()
+
+    def awaited(self) -> dict[str, Sequence[int] | None]:
+        """By variables of the body: the codes that they have in any row of an answer, since arguments give them;
+        None: the database does not know all of these values yet."""
+        found: dict[str, Sequence[int] | None] = {}
+        for name, column, variable in argument_columns(self.maintenance.body) if self._feeds else ():
+            codes = self._arguments.distinct(name, column, _FEW_ARGUMENTS)
+            if codes is not None:
+                is_known = not (Scratch.made_numbers(np.array(codes, np.int64)) >= 0).any()
+                found[variable] = codes if is_known else None
+        return found
 
     def nbytes(self) -> int:
         derived = 0 if self._derivation is None else self._derivation.nbytes() - self._derivation.spare()

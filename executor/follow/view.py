@@ -29,12 +29,14 @@ class Change:
 class Interest:
     """Datoms that can touch a view: those of an attribute, by its entity id (None: of any), and where given those
     with this entity and this code of a value. `names`: they give entities the names by which the view knows them,
-    and so change its other interests."""
+    and so change its other interests. `learns`: they may bring a value that an argument waits for and that the
+    database did not know, which changes its interests likewise."""
 
     attribute: int | None
     entity: int | None = None
     value: int | None = None
     names: bool = False
+    learns: bool = False
 
 
 class LiveView(Protocol):
@@ -45,7 +47,8 @@ class LiveView(Protocol):
         """Whether it is at a moment. Where not, a step was given up half way, and the view has to be made anew."""
 
     def interests(self, at: Snapshot) -> Sequence[Interest]:
-        """The datoms that can touch it and its feeds until the schema changes, or one comes that `names`."""
+        """The datoms that can touch it and its feeds until another feed is added, the schema changes, or a datom
+        comes that `names` or `learns`."""
 
     def add(self, feed: int, question: UndatedQuestion, at: Snapshot, cancel: Cancel) -> None:
         """Follows the question's answer from a moment on; makes what has to be kept for that."""

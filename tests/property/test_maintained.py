@@ -1,5 +1,6 @@
 """Random queries followed through random transactions: what a view says was added and removed is what the query,
-run afresh, has more and less than before; step by step, and in one step over all of them."""
+run afresh, has more and less than before; step by step, and in one step over all of them. A view of which no
+interest was touched is not stepped, as by the hub."""
 
 from __future__ import annotations
 
@@ -20,11 +21,13 @@ from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, LiveView
 from adalog.executor.follow.view_choice import view_of
+from adalog.executor.live.hub.interests import Interests
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.snapshot.snapshot import Snapshot
+from adalog.store.values.bootstrap import IDENT
 from tests.property.generated import ENTITIES, FREE, PAST, SCHEMA, VALUES, Asked, query, transaction
 from tests.property.model import EARLY, examples
 from tests.property.rule_programs import program
@@ -101,6 +104,8 @@ class Following:
         self.view: LiveView = view_of(self.question(list(asked.args)), pool.engine)
         self.next = 0
         self.changes = 0
+        self.interests: Interests[Following] = Interests()
+        self.skipped = 0
 
     def question(self, args: list[str]) -> Question:
         given = [self.database.at(as_of=EARLY) if arg == PAST else read(arg) for arg in args]
@@ -123,6 +128,7 @@ class Following:
             return
         self.feeds[self.next] = (question, rows)
         self.next += 1
+        self.interests.put(self, self.view.interests(self.at))
 
     def drop(self) -> None:
         if len(self.feeds) > 1:
@@ -131,7 +137,7 @@ class Following:
             self.view.drop(number)
 
     def step(self, new: Snapshot) -> None:
-        changes = self._stepped(Moments(self.at, new))
+        changes = self._stepped_if_touched(Moments(self.at, new))
         self.at = new
         for number, (question, rows) in list(self.feeds.items()):
             expected = rows_of(self.pool, question, new)
@@ -145,6 +151,18 @@ class Following:
             self.changes += change is not None
             assert got == expected, (self.where(question), "missing", expected - got, "too many", got - expected)
             self.feeds[number] = (question, expected)
+
+    def _stepped_if_touched(self, tick: Moments) -> Mapping[int, Change | AdalogError]:
+        attributes = [each.id for each in tick.new.attributes() if tick.touches(each.id)]
+        new_schema = tick.old.schema.key != tick.new.schema.key
+        asks_anew = new_schema or IDENT in attributes or self.interests.renames(self, attributes)
+        if not new_schema and self not in self.interests.touched(attributes, tick):
+            self.skipped += 1
+            return {}
+        changes = self._stepped(tick)
+        if asks_anew:
+            self.interests.put(self, self.view.interests(tick.new))
+        return changes
 
     def _stepped(self, tick: Moments) -> Mapping[int, Change | AdalogError]:
         """A step, begun again where it was given up on the way."""

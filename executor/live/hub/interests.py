@@ -81,8 +81,9 @@ class Interests(Generic[V]):
         return [each for each in self._of if new.data_of(each).last_touched(new.t) >= first]
 
     def renames(self, view: V, attributes: Sequence[int]) -> bool:
-        """Whether a view's interests are others once these attributes were touched."""
-        return any(each.names and each.attribute in attributes for each in self._put.get(view, ()))
+        """Whether a view's interests may be others once these attributes were touched."""
+        interests = self._put.get(view, ())
+        return any((each.names or each.learns) and each.attribute in attributes for each in interests)
 
     @property
     def wants_all(self) -> bool:

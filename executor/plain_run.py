@@ -95,8 +95,8 @@ GivenCodes = tuple[Sequence[int], tuple[int, int | None]]
 class SettledRun:
     """A plain run on one snapshot. `source`: the name of `$`. `types`: of the arguments as Python has them.
     `shown`: the slots of the columns. `shape`: of the answer. `has_pulls`: columns are entities to be pulled.
-    `values_cost`: what reading the arguments may cost, in the planner's unit. `credit`: it may still come to
-    nothing."""
+    `takes_one`: the answer has one of the rows. `values_cost`: what reading the arguments may cost, in the planner's
+    unit. `credit`: it may still come to nothing."""
 
     join: SettledJoin | SettledRules
     run: PlainRun
@@ -106,6 +106,7 @@ class SettledRun:
     shape: str
     is_distinct: bool
     has_pulls: bool
+    takes_one: bool
     values_cost: float
     credit: int = _CREDIT
 
@@ -127,6 +128,7 @@ class SettledRun:
             "maps" if find.keys else find.shape,
             run.plan.distinct,
             any(isinstance(each, FindPull) for each in find.elements),
+            find.takes_one,
             BRIEF_COST - run.work.cost,
         )
 
@@ -164,6 +166,10 @@ class SettledRun:
             rows = dict.fromkeys(zip(*found, strict=True))
             if len(rows) < len(found[0]):
                 shown = list(zip(*rows, strict=True))
+        if self.takes_one and len(shown[0]) > 1:
+            # Which of them is chosen as for any question.
+            self.credit -= _LOSS
+            return None
         if self.run.order and len(shown[0]) > 1:
             arrays = [np.array(column, np.int64) for column in shown]
             places = sorted_rows(arrays, codes, self.run.order, window[1])
@@ -217,9 +223,8 @@ class PlainRun:
             or query.with_
             or query.hides_order
             or query.computes_rows
-            or find.takes_one
             # Which rows are shown depends on how they are made.
-            or (query.is_limited and not query.order_by)
+            or ((query.limit is not None or query.offset != 0) and not query.order_by)
             or plan.weighted
             or plan.multiplicity is not None
             or plan.sharing is not None
@@ -292,7 +297,11 @@ class PlainRun:
         rows = rows.only(self.kept)
         held = rows.nbytes
         cancel.budget.take(held + (held + DISTINCT_BYTES * rows.size if plan.distinct else 0))
-        return rows.distinct(cancel.check) if plan.distinct else rows
+        rows = rows.distinct(cancel.check) if plan.distinct else rows
+        if rows.size > 1 and plan.query.find.takes_one:
+            self.left -= 1
+            return None
+        return rows
 
     def _settle(self, question: Question, join: BoundJoin) -> None:
         """Keeps the run for others on the same snapshot."""

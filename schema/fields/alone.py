@@ -110,16 +110,30 @@ def _query_at_once(
             return None
         parts: list[bytes] = []
         for before, field in form:
-            if field in ("rows", "value"):
-                if field == "value" and found.shape != "relation":
-                    return None
+            if field == "rows":
                 parts += (before, rows)
+            elif field == "value":
+                value = _value_of(rows, found.shape)
+                if value is None:
+                    return None
+                parts += (before, value)
             else:
                 parts += (before, orjson.dumps(write_long(t)) if field == "basisT" else b'"QueryResult"')
         text = b"".join(parts) + b"}}}"
         return WrittenAnswer(text, len(found)) if len(text) <= limits.result_bytes else None
 
     return services.pool.at_once(given["query"], given.get("args", ()), snapshot, limits.rows, written)
+
+
+def _value_of(rows: bytes, shape: str) -> bytes | None:
+    """The `value` of an answer with these rows in JSON; None where it takes more than a slice of their text."""
+    if shape == "relation":
+        return rows
+    if shape not in ("scalar", "tuple"):
+        return None
+    if rows == b"[]":
+        return b"null"
+    return rows[2:-2] if shape == "scalar" else rows[1:-1]
 
 
 # Of a query that any request like it asks again, and that shows nothing of how it was answered.

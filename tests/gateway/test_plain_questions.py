@@ -65,6 +65,10 @@ TEXTS = [
     "[:find ?n ?v :in $ ?v :where [?e :x/name ?n] (not [?e :x/tags ?v])]",
     "[:find [?m ...] :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
     "[:find ?m . :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
+    "[:find ?t . :in $ ?n ?v :where [?e :x/name ?n] [?e :x/number ?v] [?e :x/tags ?t]]",
+    "[:find ?y . :in $ ?n :where [?e :x/name ?n] [?e :x/yes ?y]]",
+    "[:find [?y ?k] :in $ ?n :where [?e :x/name ?n] [?e :x/yes ?y] [?e :x/kind ?k]]",
+    "[:find ?m . :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m] :order-by [[?m :desc]]]",
     "[:find ?m :keys m :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m]]",
     "[:find (count ?d) :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d]]",
     "[:find ?m :in $ ?n :where [?e :x/name ?n] [?e :x/many ?d] [?d :x/name ?m] :limit 1 :order-by ?m]",
@@ -206,6 +210,33 @@ def test_what_was_run_on_a_snapshot_is_run_at_once_on_it() -> None:
                 assert answer == both(opened, SHOWN, q=TWO_HOPS, a=[name])[1]
         for given in ([], ["no"], ["a", "b"], [1], [None], [{"basis": {"t": 1}}], ["x" * 100_000]):
             assert at_once(opened, SHOWN, q=TWO_HOPS, a=given)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("[:find ?y . :in $ ?n :where [?e :x/name ?n] [?e :x/yes ?y]]", [b"false", b"true", b"null"]),
+        (
+            "[:find [?y ?k] :in $ ?n :where [?e :x/name ?n] [?e :x/yes ?y] [?e :x/kind ?k]]",
+            [b'[false,":k/v"]', b'[true,":k/w"]', b"null"],
+        ),
+    ],
+)
+def test_an_answer_of_one_row_is_run_at_once_where_there_is_no_other(text: str, values: list[bytes]) -> None:
+    several = text.replace("[?e :x/name ?n]", "[?e :x/tags ?n]")
+    with gateway(None, DECLARED, DATA) as opened:
+        for asked in (text, several):
+            for name in ("b", "a", "u"):
+                opened.post(SHOWN, q=asked, a=[name])
+        for name, value in zip(("a", "b", "c"), values, strict=True):
+            answer, ran = at_once(opened, SHOWN, q=text, a=[name])
+            assert (ran, b'"v":' + value in answer) == (1, True), answer
+            assert answer == both(opened, SHOWN, q=text, a=[name])[1]
+            assert rows_by_plain_run(opened, text, name)[1] == 1
+        assert at_once(opened, SHOWN, q=several, a=["u"])[1] == 1
+        for _ in range(8):
+            answer, _ = at_once(opened, SHOWN, q=several, a=["t"])
+            assert answer == both(opened, SHOWN, q=several, a=["t"])[1]
 
 
 def test_what_is_run_at_once_is_counted_and_kept() -> None:

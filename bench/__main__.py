@@ -34,6 +34,7 @@ from bench import (
     recursion,
     report,
     retention,
+    scale,
     soak,
     storage,
     ticks,
@@ -77,6 +78,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
     "attacks": attacks.attacks,
     "soak": soak.soak,
     "storage": storage.storage,
+    "scale": scale.scale,
     "backup": backup.backup,
     "forgetting": forgetting.forgetting,
     "retention": retention.retention,
@@ -88,7 +90,7 @@ _OTHERS: Final[dict[str, Callable[[bool, Say], list[Line]]]] = {
 }
 
 # Too long to be among all of them.
-_ASKED_FOR: Final = frozenset({"attacks", "soak"})
+_ASKED_FOR: Final = frozenset({"attacks", "scale", "soak"})
 
 
 @click.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,3 +30,15 @@ def with_sample() -> Iterator[Path]:
         with Database.open(str(folder)) as database:
             load(database)
         yield folder
+
+
+def size(data: Path) -> int:
+    """The bytes of disk that a folder takes."""
+    total = 0
+    for path, _, files in os.walk(data):
+        for name in files:
+            try:
+                total += (Path(path) / name).stat().st_blocks * 512
+            except FileNotFoundError:
+                continue
+    return total

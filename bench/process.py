@@ -28,3 +28,25 @@ def use(pid: int) -> Use:
         return Use(int(told["VmRSS"].split()[0]) << 10, descriptors, int(told["Threads"]))
     except (OSError, KeyError):
         return Use()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes. `proportional`: shared pages are divided among their processes. `private`: pages of no other.
+    `anonymous`: what is no part of a file."""
+
+    resident: int = 0
+    proportional: int = 0
+    private: int = 0
+    anonymous: int = 0
+
+
+def memory(pid: int) -> Memory:
+    """Nothing, when the process has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    except OSError:
+        return Memory()
+    told = {name: int(size.split()[0]) << 10 for name, size in (line.split(":", 1) for line in lines)}
+    private = told["Private_Clean"] + told["Private_Dirty"]
+    return Memory(told["Rss"], told["Pss"], private, told["Anonymous"])

@@ -6,7 +6,6 @@ active, and everybody follows user 1: rows of a million where there are sixteen 
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import time
@@ -56,7 +55,7 @@ def storage(quick: bool, say: Callable[[str], None]) -> list[Line]:
             _load(one, _SMALL, say)
             load = _load(other, datoms, say)
             written = _written(other.process) / datoms
-            after = _bytes(large) / datoms
+            after = folder.size(large) / datoms
             memory = _memory(other.process)
             say(f"    {written:,.0f} bytes written a datom, {after:,.0f} on disk; {memory / 1e9:.2f} GB of memory")
             for each in (one, other):
@@ -230,21 +229,10 @@ def _memory(process: subprocess.Popen[bytes]) -> int:
     return 1024 * int(told.partition("VmRSS:")[2].split()[0])
 
 
-def _bytes(data: Path) -> int:
-    total = 0
-    for path, _, files in os.walk(data):
-        for name in files:
-            try:
-                total += (Path(path) / name).stat().st_blocks * 512
-            except FileNotFoundError:
-                continue
-    return total
-
-
 def _settled(data: Path) -> int:
     """The folder's size once it stays the same."""
-    before, now = -1, _bytes(data)
+    before, now = -1, folder.size(data)
     while now != before:
         time.sleep(1.0)
-        before, now = now, _bytes(data)
+        before, now = now, folder.size(data)
     return now

@@ -14,7 +14,7 @@ from bench import direct, folder, server
 from bench.debian import PACKAGES
 from bench.line import Line
 
-_TWO_HOPS: Final = (
+TWO_HOPS: Final = (
     "[:find ?name ?version :in $ ?package :where [?p :package/name ?package] [?p :package/depends ?d]"
     " [?d :package/name ?name] [?d :package/version ?version]]"
 )
@@ -33,7 +33,7 @@ def requests(quick: bool, say: Callable[[str], None]) -> list[Line]:
     count = 1_000 if quick else 3_000
     names = pq.read_table(PACKAGES, columns=["name"])["name"].to_pylist()
     names = names[:: max(1, len(names) // count)][:count]
-    lookups = [server.q(_TWO_HOPS, name) for name in names]
+    lookups = [server.q(TWO_HOPS, name) for name in names]
     pulls = [_pull(name) for name in names]
     entities = [_typed(_ENTITY, name) for name in names]
     lists = [_typed(_LIST, name) for name in names]

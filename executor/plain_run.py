@@ -95,8 +95,8 @@ GivenCodes = tuple[Sequence[int], tuple[int, int | None]]
 class SettledRun:
     """A plain run on one snapshot. `source`: the name of `$`. `types`: of the arguments as Python has them.
     `shown`: the slots of the columns. `shape`: of the answer. `has_pulls`: columns are entities to be pulled.
-    `takes_one`: the answer has one of the rows. `values_cost`: what reading the arguments may cost, in the planner's
-    unit. `credit`: it may still come to nothing."""
+    `takes_one`: the answer has one of the rows. `values_cost`: what reading the arguments may cost, in the
+    planner's unit. `credit`: it may still come to nothing."""
 
     join: SettledJoin | SettledRules
     run: PlainRun

@@ -37,6 +37,8 @@ _EXCISED_HEAD: Final = struct.Struct("<?QI")
 _COMPRESS_FROM: Final = 4096
 # What an excision leaves repeats much, so that short bodies compress well.
 _COMPRESS_REST: Final = 256
+# Bytes that are searched at once.
+_SEARCHED: Final = 1 << 16
 # Of the log's bytes without compression, and of what is made of them.
 _WEIGHT: Final = 3
 
@@ -187,6 +189,16 @@ class DictionarySlots:
         for tag, left in self._left.items():
             if left:
                 raise _damaged(left[-1], len(codes.dictionaries()[tag]))
+
+
+def _has_any(plain: bytes, parts: Sequence[bytes]) -> bool:
+    """Whether one of the parts is in some bytes. A search holds the interpreter, and so comes in pieces."""
+    more = max(map(len, parts), default=0) - 1
+    return any(
+        plain.find(part, start, start + _SEARCHED + more) >= 0
+        for start in range(0, len(plain), _SEARCHED)
+        for part in parts
+    )
 
 
 def _steps(ids: Int64s) -> list[Any]:
@@ -350,7 +362,18 @@ class Logged:
     @staticmethod
     def decoded(data: bytes, folder: Path | None = None) -> Logged:
         """From the log's bytes. folder: where the files are that it may name. Raises NewerFormat."""
-        body = unpack(Logged.uncompressed(data))
+        return Logged._of(data, Logged.uncompressed(data), folder)
+
+    @staticmethod
+    def decoded_with(data: bytes, folder: Path | None, parts: Sequence[bytes]) -> Logged | None:
+        """The same of what has one of the parts in its MessagePack, or is or was changed by an excision; None of
+        anything else, which costs less than unpacking it."""
+        plain = Logged.uncompressed(data)
+        return Logged._of(data, plain, folder) if data[:1] == EXCISED or _has_any(plain, parts) else None
+
+    @staticmethod
+    def _of(data: bytes, plain: bytes, folder: Path | None) -> Logged:
+        body = unpack(plain)
         flat = body["datoms"]
         columns: list[LoggedColumn | LoggedFile] = [
             LoggedColumn(attribute, np.frombuffer(e, "<i8"), kind, values)

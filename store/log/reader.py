@@ -272,7 +272,14 @@ class LogReader:
 
     def decoded(self, entry: LogEntry) -> Logged:
         """What an entry says; the files that it names are at hand then. Raises BACKEND_UNAVAILABLE."""
-        logged = Logged.decoded(entry.payload, self.files_folder)
+        return self._with_files(Logged.decoded(entry.payload, self.files_folder))
+
+    def decoded_with(self, entry: LogEntry, parts: Sequence[bytes]) -> Logged | None:
+        """The same as `Logged.decoded_with`. Raises BACKEND_UNAVAILABLE."""
+        logged = Logged.decoded_with(entry.payload, self.files_folder, parts)
+        return None if logged is None else self._with_files(logged)
+
+    def _with_files(self, logged: Logged) -> Logged:
         files = [each.segment for each in logged.columns if isinstance(each, LoggedFile)]
         if files and self.bring is not None:
             self.bring(files)

@@ -5,7 +5,7 @@ On the writer's thread, once the excision's own datoms were applied.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,8 +96,12 @@ def _excised(
     head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
 ) -> tuple[Excision, list[ReplacedEntry]]:
     redaction = Redaction(excision, head.schema, head.codes, _once_forgetful(head))
-    for entry in log.entries_of(_times(log, excision, remainders, redaction.forgetful)):
-        redaction.look(entry, log.decoded(entry))
+    touched = {t for each in remainders.values() for t in each.times.tolist()}
+    parts = _named(excision, redaction.forgetful)
+    for entry in log.entries_of(_times(log, excision, touched, parts)):
+        logged = log.decoded(entry) if parts is None or entry.t in touched else log.decoded_with(entry, parts)
+        if logged is not None:
+            redaction.look(entry, logged)
     gone = redaction.gone.union(*(each.values.tolist() for each in remainders.values()))
     unused = _unused(head, remainders, np.array(sorted(gone - redaction.used), np.int64))
     excision, renamed = _renaming(head, replace(excision, count=_count(remainders)), unused)
@@ -160,19 +164,21 @@ def _makers(head: Head) -> dict[int, Int64s]:
     return {tag: np.minimum.accumulate(own[::-1])[::-1] for tag, own in made.items()}
 
 
-def _times(
-    log: Log, excision: Excision, remainders: Mapping[int, Remainder], forgetful: Collection[int]
-) -> Sequence[int]:
-    """The transactions of which something may go, and those with forgetful attributes: in order."""
+def _named(excision: Excision, forgetful: Collection[int]) -> list[bytes] | None:
+    """What the log's entries have in them, packed, of which something may go though memory does not have it: the
+    entities that go as a whole, which may have had tempids, and the forgetful attributes. None for many."""
     named = [scope.entities for scope in excision.scopes if scope.attributes is None and scope.entities is not None]
     entities: Int64s = np.unique(np.concatenate(named)) if named else np.empty(0, np.int64)
     ids = [*entities.tolist(), *forgetful]
-    if len(ids) > MOST_PARTS:
+    return None if len(ids) > MOST_PARTS else [pack(id_) for id_ in ids]
+
+
+def _times(log: Log, excision: Excision, touched: Set[int], parts: Sequence[bytes] | None) -> Sequence[int]:
+    """The transactions, in order, of which something may go: those that memory knows of, which are touched, those
+    that have one of the parts, and all that are not written plainly, with slots of earlier excisions, too."""
+    if parts is None:
         return range(1, excision.t)
-    found = {t for each in remainders.values() for t in each.times.tolist()}
-    # Tempids of an entity that it was there for already, and slots of earlier excisions.
-    found.update(log.holding([pack(id_) for id_ in ids]))
-    return sorted(t for t in found if 0 < t < excision.t)
+    return sorted(t for t in touched | set(log.holding(parts)) if 0 < t < excision.t)
 
 
 def _count(remainders: Mapping[int, Remainder]) -> int:

@@ -25,6 +25,7 @@ from adalog.store.checkpoint.checkpoint import Checkpoint
 from adalog.store.database import Database
 from adalog.store.excision.redaction import Redaction
 from adalog.store.files.folder import FolderLayout
+from adalog.store.log import payload
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.file_appends import FileAppends
 from adalog.store.log.payload import Logged
@@ -370,6 +371,43 @@ def test_the_entities_of_many_forms_are_one_scope(tmp_path: Path) -> None:
         assert (excision.t, len(excision.scopes)) == (t, 2)
         assert {row[0] for row in shown(database.snapshot())} == set(range(91, 101))
         assert {row[0] for row in shown(database.snapshot()) if row[1] == ":name"} == set(range(96, 101))
+
+
+def test_compressed_entries_without_anything_of_it_are_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The id of the entity is at the border of two pieces that are searched.
+    monkeypatch.setattr(payload, "_SEARCHED", 7)
+    looked: list[int] = []
+    original = Redaction.look
+
+    def look(redaction: Redaction, entry: LogEntry, logged: Logged) -> None:
+        looked.append(entry.t)
+        original(redaction, entry, logged)
+
+    monkeypatch.setattr(Redaction, "look", look)
+    many = " ".join(f'{{:name "name {number} of many"}}' for number in range(400))
+    with Database.open(str(tmp_path)) as database:
+        database.transact(SCHEMA)
+        database.transact(f'[{{:db/id {ADA_ID} :email "ada@SECRET"}} {{:db/id {ADA_ID + 1} :email "bob"}}]')
+        unpacked = []
+        for own in (
+            "",
+            '{:db/id "only a tempid SECRET" :email "ada@SECRET"}',
+            f'{{:db/id "bob" :email "bob" :friend {ADA_ID}}}',
+            '{:db/id "bob" :email "bob" :note "of an attribute without history"}',
+            '{:db/id "bob" :email "bob" :name "Bob"}',
+            '{:email "ada@SECRET" :name "Ada SECRET"}',
+        ):
+            report = database.transact(f"[{own} {many}]")
+            (entry,) = database.log.entries(report.t, report.t + 1, 1)
+            assert entry.payload[:1] == b"\1", "it is compressed"
+            if any(each in own for each in ("SECRET", ":friend", ":note")):
+                unpacked.append(report.t)
+        database.transact(EXCISE)
+        assert [t for t in looked if t > 3] == unpacked
+        for entry in database.log.entries(1, 100, 100):
+            assert b"SECRET" not in Logged.uncompressed(entry.payload)
 
 
 def test_of_attributes_without_history_only_their_own_entries_are_read(

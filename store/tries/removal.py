@@ -166,16 +166,37 @@ def _places(rows: Csr, keys: CodeColumn, values: CodeColumn) -> RowColumn:
 
 def _without(rows: Csr, keys: CodeColumn, places: RowColumn) -> Csr:
     """The rows without the pairs at some places. keys: of these pairs, in any order."""
-    sizes = np.diff(rows.offsets)
-    np.subtract.at(sizes, rows.keys.searchsorted(keys), 1)
-    full = sizes > 0
-    offsets = np.zeros(int(np.count_nonzero(full)) + 1, np.int64)
-    np.cumsum(sizes[full], out=offsets[1:])
-    return Csr(np.ascontiguousarray(rows.keys[full]), offsets, _deleted(rows.values, places))
+    touched, counts = np.unique(rows.keys.searchsorted(keys), return_counts=True)
+    emptied = touched[rows.offsets[touched + 1] - rows.offsets[touched] == counts]
+    offsets = _shifted(rows.offsets, touched, counts, emptied)
+    return Csr(_deleted(rows.keys, emptied), offsets, _deleted(rows.values, places))
+
+
+def _shifted(offsets: RowColumn, touched: RowColumn, counts: Int64s, emptied: RowColumn) -> RowColumn:
+    """Offsets of rows after so many of their values went. touched: the rows that lose some, in order. emptied:
+    those that lose all, which are left out."""
+    if len(touched) > _FEW:
+        sizes = np.diff(offsets)
+        sizes[touched] -= counts
+        sizes = np.delete(sizes, emptied)
+        return np.concatenate((offsets[:1], offsets[0] + np.cumsum(sizes)))
+    left = np.empty(len(offsets) - len(emptied), np.int64)
+    gone, start, at, lost = set(emptied.tolist()), 0, 0, 0
+    for row, count in (*zip(touched.tolist(), counts.tolist(), strict=True), (len(offsets) - 1, 0)):
+        # An emptied row begins where the next one does.
+        piece = offsets[start : row if row in gone else row + 1]
+        np.subtract(piece, lost, out=left[at : at + len(piece)])
+        start, at, lost = row + 1, at + len(piece), lost + count
+    return left
 
 
 def _deleted(column: Int64s, places: RowColumn) -> Int64s:
-    """A column without some places. One of a single number stays without memory for each place."""
+    """A copy of a column without some places. One of a single number stays without memory for each place."""
     if column.strides == (0,):
         return np.broadcast_to(column[:1], len(column) - len(places))
-    return np.delete(column, places)
+    if len(places) > _FEW:
+        return np.delete(column, places)
+    # Slices between a few places are copied faster than with a mask of all, and touch less memory.
+    cuts = sorted(places.tolist())
+    starts, stops = [0, *(cut + 1 for cut in cuts)], [*cuts, len(column)]
+    return np.concatenate([column[start:stop] for start, stop in zip(starts, stops, strict=True)])

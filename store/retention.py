@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,7 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import EdnMap
 from adalog.store.excision.ended_history import EndedHistory, points_of
 from adalog.store.excision.logged_ends import LoggedEnds
+from adalog.store.excision.step_size import StepSize
 from adalog.store.log.reader import LogReader
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.speculation import instant_at
@@ -115,8 +117,11 @@ class Retention:
     def _run(self, points: Mapping[Attribute, int], is_stopped: Callable[[], bool]) -> RetentionResult:
         steps = t = 0
         left = first = EndedHistory.of(self._snapshot(), points, self.ends)
+        size = StepSize()
         while left.datoms[0] and not is_stopped():
-            t, steps = self.excise(left.step()), steps + 1
+            forms, began = left.step(size.datoms), time.perf_counter()
+            t, steps = self.excise(forms), steps + 1
+            size.took(time.perf_counter() - began)
             left = EndedHistory.of(self._snapshot(), points, self.ends)
         return RetentionResult(first.datoms[0] - left.datoms[0], steps, t)
 

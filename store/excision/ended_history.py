@@ -21,8 +21,6 @@ from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 
-# Datoms that one step takes, more or less.
-STEP: Final = 200_000
 # A background run writes segments and SQLite's log anew, so it begins when this share of all datoms may go, or less
 # so many seconds after the last one.
 _SHARE: Final = 0.1
@@ -69,8 +67,8 @@ class EndedHistory:
             or (seconds >= _WEEK_SECONDS and gone > 0)
         )
 
-    def step(self, most: int = STEP) -> list[EdnMap]:
-        """The forms of an excision that takes the oldest of it."""
+    def step(self, most: int) -> list[EdnMap]:
+        """The forms of an excision that takes the oldest of it. most: datoms, more or less."""
         every = np.sort(np.concatenate(list(self.times.values())))
         until = int(every[min(max(most // 2, 1), len(every)) - 1]) + 1
         return [

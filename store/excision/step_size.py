@@ -1,0 +1,47 @@
+"""How many datoms one step of a retention takes, by how long the last steps took: transactions wait for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+# What a step should take.
+_AIM_SECONDS: Final = 0.3
+_FIRST: Final = 50_000
+_LEAST: Final = 12_500
+_MOST: Final = 200_000
+# Steps are halved if less than this share of one is wanted.
+_SMALLER: Final = 0.7
+
+
+@dataclass(eq=False)
+class StepSize:
+    """`datoms`: of the next step, more or less. A part of a step takes the same whatever its size, as reading the
+    log. Steps are as short as they should be, but not so short that this part is more than the rest."""
+
+    datoms: int = _FIRST
+    # Of the last two sizes: what the last step of each took.
+    _seconds: dict[int, float] = field(default_factory=dict)
+
+    def took(self, seconds: float) -> None:
+        """Takes in what a step of so many datoms took."""
+        self._seconds.pop(self.datoms, None)
+        self._seconds[self.datoms] = seconds
+        if len(self._seconds) > 2:
+            del self._seconds[next(iter(self._seconds))]
+        wanted = self._wanted()
+        if wanted >= 2 * self.datoms:
+            self.datoms = min(2 * self.datoms, _MOST)
+        elif wanted < _SMALLER * self.datoms:
+            self.datoms = max(self.datoms // 2, _LEAST)
+
+    def _wanted(self) -> float:
+        least, most = min(self._seconds), max(self._seconds)
+        if least == most:
+            # Another size tells the parts apart.
+            return 0.0 if self._seconds[least] > _AIM_SECONDS else 2.0 * most
+        each = (self._seconds[most] - self._seconds[least]) / (most - least)
+        if each <= 0:
+            return _MOST
+        same = max(self._seconds[least] - each * least, 0.0)
+        return max(_AIM_SECONDS - same, same) / each

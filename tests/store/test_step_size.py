@@ -1,0 +1,50 @@
+"""The size of a retention's steps, for steps whose time is a part that is the same and one for each datom."""
+
+from __future__ import annotations
+
+import pytest
+
+from adalog.store.excision.step_size import StepSize
+
+
+def sizes(fixed: float, million: float, steps: int = 40) -> list[int]:
+    """The sizes of steps that take `fixed` seconds and so many for a million datoms."""
+    size, found = StepSize(), []
+    for _ in range(steps):
+        found.append(size.datoms)
+        size.took(fixed + million * size.datoms / 1e6)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fixed", "million", "settled"),
+    [
+        # All quick, all slow, and steps that are halved until they take 0.3 s or less.
+        (0.01, 0.1, 200_000),
+        (0.0, 100.0, 12_500),
+        (0.0, 8.0, 25_000),
+        (0.02, 5.0, 50_000),
+        # Short steps would not be much shorter.
+        (0.4, 2.75, 100_000),
+        (1.4, 1.0, 200_000),
+        (1.4, 20.0, 50_000),
+    ],
+)
+def test_steps_settle(fixed: float, million: float, settled: int) -> None:
+    assert set(sizes(fixed, million)[-20:]) == {settled}
+
+
+def test_short_steps_take_little_more_in_all() -> None:
+    for fixed in (0.0, 0.1, 0.2, 0.4, 1.0, 5.0):
+        for million in (0.1, 1.0, 4.0, 20.0, 100.0):
+            found = sizes(fixed, million, 100)
+            seconds = sum(fixed + million * each / 1e6 for each in found)
+            in_long_steps = sum(found) * (fixed / 200_000 + million / 1e6)
+            assert seconds < 3 * in_long_steps, (fixed, million)
+
+
+def test_one_slow_step_is_made_up_for() -> None:
+    size = StepSize()
+    for seconds in (0.1, 0.1, 0.1, 2.0, 0.1, 0.1, 0.1, 0.1):
+        size.took(seconds)
+    assert size.datoms == 200_000

@@ -22,6 +22,7 @@ from adalog.store.checkpoint.coordination import FoldCoordinator
 from adalog.store.checkpoint.files import FolderFiles
 from adalog.store.checkpoint.rechecks import Rechecks
 from adalog.store.checkpoint.replay import ReplayedState, opened
+from adalog.store.excision.logged_past import LoggedPast
 from adalog.store.files.clock import Clock
 from adalog.store.files.copy_folder import temporary_folder
 from adalog.store.files.folder import Folder, is_address
@@ -611,8 +612,11 @@ class Database:
         them or of `:db/retention` say, and `:db/noHistory` of them. Raises as `transact` does."""
         return self.retention.run()
 
-    def _excise(self, forms: Sequence[Any]) -> int:
-        return self.transact(forms).t
+    def _excise(self, forms: Sequence[Any], past: LoggedPast) -> int:
+        self.snapshot()
+        request = TransactionRequest(forms, may_excise=True, past=past)
+        self.writer.submit(request)
+        return request.future.result().t
 
     def _moment(self) -> FoldPoint:
         return self._on_writer(lambda: FoldPoint(self._head.published(), self._head.counters))

@@ -15,8 +15,9 @@ from typing import Final
 
 from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import EdnMap
-from adalog.store.excision.ended_history import EndedHistory, points_of
+from adalog.store.excision.ended_history import EndedHistory, forms_of, past_of, points_of
 from adalog.store.excision.logged_ends import LoggedEnds
+from adalog.store.excision.logged_past import LoggedPast
 from adalog.store.excision.step_size import StepSize
 from adalog.store.log.reader import LogReader
 from adalog.store.snapshot.snapshot import Snapshot
@@ -42,14 +43,14 @@ class RetentionResult:
 
 
 class Retention:
-    """ends: the retractions that the log alone has. excise: applies an excision, and waits until it is durable; its
-    transaction."""
+    """ends: the retractions that the log alone has. excise: applies an excision, with what was read of the log
+    for it, and waits until it is durable; its transaction."""
 
     def __init__(
         self,
         log: LogReader,
         snapshot: Callable[[], Snapshot],
-        excise: Callable[[list[EdnMap]], int],
+        excise: Callable[[list[EdnMap], LoggedPast], int],
         now: Callable[[], int],
         may_run: Callable[[], bool],
     ) -> None:
@@ -119,8 +120,12 @@ class Retention:
         left = first = EndedHistory.of(self._snapshot(), points, self.ends)
         size = StepSize()
         while left.datoms[0] and not is_stopped():
-            forms, began = left.step(size.datoms), time.perf_counter()
-            t, steps = self.excise(forms), steps + 1
+            step, snapshot = left.step(size.datoms), self._snapshot()
+            # What transactions would wait for, if the writer had to read it.
+            past = past_of(snapshot, step)
+            past.read(self._log, snapshot.t)
+            began = time.perf_counter()
+            t, steps = self.excise(forms_of(step), past), steps + 1
             size.took(time.perf_counter() - began)
             left = EndedHistory.of(self._snapshot(), points, self.ends)
         return RetentionResult(first.datoms[0] - left.datoms[0], steps, t)

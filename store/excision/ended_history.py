@@ -14,10 +14,12 @@ import numpy as np
 
 from adalog.datalog.values import EdnMap, Keyword
 from adalog.store.excision.logged_ends import LoggedEnds
+from adalog.store.excision.logged_past import LoggedPast, once_forgetful
 from adalog.store.files.packing import instant
 from adalog.store.snapshot.past_limits import PastLimits
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.tries.attribute_data import AttributeData
+from adalog.store.values import bootstrap
 from adalog.store.values.arrays import Int64s
 from adalog.store.values.attribute import FIRST_OWN_IDENT, Attribute
 
@@ -67,15 +69,29 @@ class EndedHistory:
             or (seconds >= _WEEK_SECONDS and gone > 0)
         )
 
-    def step(self, most: int) -> list[EdnMap]:
-        """The forms of an excision that takes the oldest of it. most: datoms, more or less."""
+    def step(self, most: int) -> Mapping[Attribute, int]:
+        """The oldest of it: of some attributes, the transactions before which values were retracted. most: datoms,
+        more or less."""
         every = np.sort(np.concatenate(list(self.times.values())))
         until = int(every[min(max(most // 2, 1), len(every)) - 1]) + 1
-        return [
-            EdnMap({_EXCISE: attribute.ident, _ENDED: min(until, point)})
+        return {
+            attribute: min(until, point)
             for attribute, point in self.points.items()
             if self.times[attribute].min() < until
-        ]
+        }
+
+
+def forms_of(step: Mapping[Attribute, int]) -> list[EdnMap]:
+    """The excision that is a step."""
+    return [EdnMap({_EXCISE: attribute.ident, _ENDED: before}) for attribute, before in step.items()]
+
+
+def past_of(snapshot: Snapshot, step: Mapping[Attribute, int]) -> LoggedPast:
+    """What is to be read of the log for a step; nothing is read yet."""
+    forgetful = once_forgetful(snapshot.data_of(bootstrap.NO_HISTORY), snapshot.t)
+    before = {attribute.id: point for attribute, point in step.items()}
+    points = {a: before.get(a, 0) for a in forgetful}
+    return LoggedPast(forgetful, points, snapshot.codes, snapshot.origin.excised)
 
 
 def points_of(snapshot: Snapshot, now: int, spared: int = 0) -> Mapping[Attribute, int]:

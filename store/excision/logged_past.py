@@ -1,7 +1,8 @@
 """The past of attributes with `:db/noHistory`, which the log alone has: assertions with their retractions.
 
-For each pair of entity and value these alternate in the log. Rows are sorted when many have been read; assertions
-whose retraction has not come stay open.
+Most of it is read beside the writer, which reads what came since. For each pair of entity and value assertions and
+retractions alternate in the log. Rows are sorted when many have been read; assertions whose retraction has not come
+stay open.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from adalog.store.files.packing import pack
 from adalog.store.log.entry import LogEntry
 from adalog.store.log.payload import Logged
 from adalog.store.log.reader import MOST_PARTS, LogReader
+from adalog.store.tries.attribute_data import AttributeData
 from adalog.store.tries.base import ClosedDatoms, settle
 from adalog.store.tries.columns import NO_COLUMNS, Columns
 from adalog.store.tries.trie import distinct
@@ -36,14 +38,23 @@ def entries_with(log: LogReader, attributes: Collection[int], after: int, until:
     return log.entries_of([t for t in log.holding([pack(a) for a in attributes], after) if t <= until])
 
 
+def once_forgetful(declared: AttributeData, t: int) -> frozenset[int]:
+    """The attributes that have, or had, `:db/noHistory`: of these the log has more than memory. declared: the data
+    of that attribute."""
+    return frozenset(declared.events(-1, t).e.tolist())
+
+
 @dataclass(eq=False)
 class LoggedPast:
     """attributes: those that have, or had, `:db/noHistory`. points: of those of which something goes, the
-    transaction before which it was retracted."""
+    transaction before which it was retracted. excised: the last excision before it was read."""
 
-    attributes: Collection[int]
+    attributes: frozenset[int]
     points: Mapping[int, int]
     codes: Codes
+    excised: int
+    # The last transaction that was read.
+    _read: int = 0
     # By attribute: rows of before its point that are not paired yet; the number of rows at which they are sorted
     # again; the pairs that were found.
     _open: dict[int, array[int]] = field(default_factory=dict)
@@ -53,7 +64,19 @@ class LoggedPast:
     _stays: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     _later: array[int] = field(default_factory=lambda: array("q"))
 
-    def look(self, t: int, logged: Logged) -> None:
+    def suits(self, attributes: frozenset[int], points: Mapping[int, int], excised: int) -> bool:
+        """Whether it is of these, and what it has read is in the log still."""
+        return (self.attributes, self.points, self.excised) == (attributes, points, excised)
+
+    def read(self, log: LogReader, until: int) -> None:
+        """Reads the entries up to a transaction that were not read yet; the codes have their values. Raises
+        BACKEND_UNAVAILABLE and INTERNAL where the log cannot be read."""
+        if self.attributes:
+            for entry in entries_with(log, self.attributes, self._read, until):
+                self._look(entry.t, log.opened(entry))
+        self._read = until
+
+    def _look(self, t: int, logged: Logged) -> None:
         """Reads the next entry that may have datoms of the attributes."""
         for e, a, value, added in logged.datoms:
             if a not in self.attributes:
@@ -68,7 +91,7 @@ class LoggedPast:
             a = column.attribute
             if a not in self.attributes:
                 continue
-            v = column.codes(self.codes)
+            v = np.array(column.known_codes(self.codes, np.arange(len(column))), np.int64)
             if t < self.points.get(a, 0):
                 columns = (column.entities(), v, np.full(len(v), t, np.int64), column.assertions())
                 self._rows(a).frombytes(np.column_stack(columns).astype(np.int64).tobytes())

@@ -16,7 +16,7 @@ import numpy as np
 from adalog.datalog.diagnostics import Diagnostic, Suspicion
 from adalog.datalog.errors import unavailable
 from adalog.store.excision.ended_datoms import EndedDatoms
-from adalog.store.excision.logged_past import LoggedPast, entries_with
+from adalog.store.excision.logged_past import LoggedPast, once_forgetful
 from adalog.store.excision.redaction import Redaction
 from adalog.store.excision.remainder import Remainder, has_values
 from adalog.store.excision.rewriting import ReplacedEntry, Rewriting
@@ -68,14 +68,17 @@ class PlannedExcision:
                 Path(each.path).unlink(missing_ok=True)
 
 
-def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
-    """What is to be done, of which nothing is done yet. Raises BACKEND_UNAVAILABLE and INTERNAL where the log
+def planned(head: Head, log: Log, scopes: Sequence[Scope], past: LoggedPast | None = None) -> PlannedExcision:
+    """What is to be done, of which nothing is done yet. past: of a retention, what was read of the log beside the
+    writer, which is read on; it is of no use afterwards. Raises BACKEND_UNAVAILABLE and INTERNAL where the log
     cannot be read."""
     excision = Excision(head.t, scopes, previous=head.excised)
     remainders = head.remainders(excision)
     try:
-        made = _retained if excision.is_retention else _excised
-        excision, replaced = made(head, log, excision, remainders)
+        if excision.is_retention:
+            excision, replaced = _retained(head, log, excision, remainders, past)
+        else:
+            excision, replaced = _excised(head, log, excision, remainders)
     except OSError as error:
         raise unavailable(f"nothing was excised: a file of an import could not be written ({error})") from error
     return PlannedExcision(
@@ -87,17 +90,13 @@ def planned(head: Head, log: Log, scopes: Sequence[Scope]) -> PlannedExcision:
     )
 
 
-def _once_forgetful(head: Head) -> frozenset[int]:
-    """The attributes that have, or had, `:db/noHistory`: of these the log has more than memory."""
-    return frozenset(head.live(bootstrap.NO_HISTORY).events(-1, head.t).e.tolist())
-
-
 def _excised(
     head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
 ) -> tuple[Excision, list[ReplacedEntry]]:
-    redaction = Redaction(excision, head.schema, head.codes, _once_forgetful(head))
+    forgetful = once_forgetful(head.live(bootstrap.NO_HISTORY), head.t)
+    redaction = Redaction(excision, head.schema, head.codes, forgetful)
     touched = {t for each in remainders.values() for t in each.times.tolist()}
-    parts = _named(excision, redaction.forgetful)
+    parts = _named(excision, forgetful)
     for entry in log.entries_of(_times(log, excision, touched, parts)):
         logged = log.decoded(entry) if parts is None or entry.t in touched else log.decoded_with(entry, parts)
         if logged is not None:
@@ -110,23 +109,25 @@ def _excised(
 
 
 def _retained(
-    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder]
+    head: Head, log: Log, excision: Excision, remainders: Mapping[int, Remainder], past: LoggedPast | None
 ) -> tuple[Excision, list[ReplacedEntry]]:
     """The same for a retention: what goes is known before the first entry is rewritten."""
-    forgetful = _once_forgetful(head)
-    logged = LoggedPast(forgetful, {a: excision.ended_before(a) for a in forgetful}, head.codes)
-    if forgetful:
-        for entry in entries_with(log, forgetful, 0, excision.t - 1):
-            logged.look(entry.t, log.decoded(entry))
+    forgetful = once_forgetful(head.live(bootstrap.NO_HISTORY), head.t)
+    points = {a: excision.ended_before(a) for a in forgetful}
+    if past is not None and past.suits(forgetful, points, excision.previous):
+        logged = past
+    else:
+        logged = LoggedPast(forgetful, points, head.codes, excision.previous)
+    logged.read(log, excision.t - 1)
     # Of attributes without history the log has all that memory has, and more.
-    past = {a: each.ended for a, each in remainders.items()} | logged.ended()
-    gone = distinct(np.sort(np.concatenate([np.empty(0, np.int64), *(each.v for each in past.values())])))
+    every = {a: each.ended for a, each in remainders.items()} | logged.ended()
+    gone = distinct(np.sort(np.concatenate([np.empty(0, np.int64), *(each.v for each in every.values())])))
     unused = _unused(head, remainders, np.setdiff1d(gone, logged.used(), assume_unique=True))
-    count = 2 * sum(len(each.e) for each in past.values())
+    count = 2 * sum(len(each.e) for each in every.values())
     excision, renamed = _renaming(head, replace(excision, count=count), unused)
     rewriting = Rewriting(excision, head.schema, head.codes, renamed, log.files_folder, _makers(head))
-    ended, made = EndedDatoms(excision, past, head.codes), list[ReplacedEntry]()
-    times = {t for each in past.values() for own in (each.added, each.retracted) for t in own.tolist()}
+    ended, made = EndedDatoms(excision, every, head.codes), list[ReplacedEntry]()
+    times = {t for each in every.values() for own in (each.added, each.retracted) for t in own.tolist()}
     # Slots of earlier excisions may have numbers of values that go now.
     times.update(log.rewritten() if renamed else ())
     for entry in log.entries_of(sorted(t for t in times if 0 < t < excision.t)):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from adalog.datalog.values import Keyword
 from adalog.store.checkpoint.adoption import Adoption
+from adalog.store.excision.logged_past import LoggedPast
 from adalog.store.files.folder import Folder
 from adalog.store.log.entry import UsedKey
 from adalog.store.state.idempotency import owned_key
@@ -35,6 +36,8 @@ class TransactionRequest:
     types: Collection[Keyword] = ()
     # Whether it may be an excision.
     may_excise: bool = False
+    # Of a step of retention: what was read of the log for it. Taken when it is planned.
+    past: LoggedPast | None = None
     future: Future[TxReport] = field(default_factory=Future)
     # The client's context, for accounting of slow stored queries.
     asking: Context = field(default_factory=copy_context)

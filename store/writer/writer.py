@@ -490,9 +490,10 @@ class Writer:
         if group.entries:
             raise AloneError
         head, mark, t = self._head, self._mark, self._head.t + 1
+        past, request.past = request.past, None
         try:
             head.apply(resolved.effects, t, resolved.instant)
-            plan = planned(head, self._log, scopes)
+            plan = planned(head, self._log, scopes, past)
             logged = Logged.of(resolved.effects, {}, head.codes)
             payload = replace(logged, excised=ExcisedParts(plan.excision)).encoded()
             if plan.made and self._log.keep is not None:

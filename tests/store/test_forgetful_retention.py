@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,13 +12,25 @@ from typing import Any, Final
 
 import pytest
 
+from adalog.store import retention
 from adalog.store.backup.check import check_data
 from adalog.store.database import Database
-from adalog.store.excision import ended_history, logged_past
+from adalog.store.excision import logged_past
+from adalog.store.excision.logged_past import LoggedPast
 from adalog.store.log.reader import LogReader
 from adalog.store.values.attribute import SCHEMA_BASE
 from tests.property.excised_model import row_of, shown, state
-from tests.store.test_retention import DAY, ENTITIES, KILLS, ROUNDS, begun_anew, put_back, run_and_kill, written
+from tests.store.test_retention import (
+    DAY,
+    ENTITIES,
+    KILLS,
+    ROUNDS,
+    StepOfHundred,
+    begun_anew,
+    put_back,
+    run_and_kill,
+    written,
+)
 from tests.store.writer.test_excision import SECRET, holding
 from tests.waiting import until
 
@@ -117,13 +130,13 @@ def test_what_the_newest_transaction_ended_stays(tmp_path: Path) -> None:
 def test_it_goes_in_steps_and_values_that_are_used_again_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ended_history.EndedHistory.step, "__defaults__", (100,))
+    monkeypatch.setattr(retention, "StepSize", StepOfHundred)
     monkeypatch.setattr(logged_past, "_ROWS", 50)
     with filled(tmp_path) as database:
         excise, steps = database.retention.excise, list[int]()
 
-        def between(forms: Any) -> int:
-            steps.append(excise(forms))
+        def between(*step: Any) -> int:
+            steps.append(excise(*step))
             again = f'[[:db/add 1 :v "value 8 of 1, which nothing else has"] [:db/add 1 :n {len(steps)}]]'
             return database.transact(again).t
 
@@ -193,6 +206,58 @@ def test_an_excision_in_between_is_counted(tmp_path: Path) -> None:
         left = database.retention.ends.until(forgetful, database.snapshot().t)[forgetful[0]].tolist()
         assert sorted(set(left)) == sorted(ended(database))
         assert len(left) == (ENTITIES - 1) * (ROUNDS - 2)
+
+
+BETWEEN: Final = {
+    "values come and go": """[[:db/add 1 :v "value 3 of 2, which nothing else has"] [:db/add 2 :v "new"]
+                              [:db/retract 3 :v]]""",
+    "others have them": '[[:db/add 30 :name "value 3 of 4, which nothing else has"]]',
+    "some are excised": "[{:db/excise 5} {:db/excise 6 :db.excise/attrs [:v]}]",
+    "retention": "[{:db/excise :v :db.excise/endedBeforeT 5}]",
+    "another attribute": "[[:db/add :n :db/noHistory true] [:db/add 7 :n 70]]",
+}
+
+
+@pytest.mark.parametrize("change", BETWEEN.values(), ids=BETWEEN)
+def test_what_comes_after_the_log_was_read_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """What is left is that of a run in which the writer reads all of the log."""
+    read_before, read_by_writer = (
+        _retained_after(tmp_path / str(is_used), monkeypatch, change, is_used=is_used) for is_used in (True, False)
+    )
+    assert read_before == read_by_writer
+
+
+def _retained_after(folder: Path, monkeypatch: pytest.MonkeyPatch, change: str, *, is_used: bool) -> set[Any]:
+    """The log after a run of one step; between its reading of the log and its writing another transaction came."""
+    read: dict[bool, list[int]] = {True: [], False: []}
+    look = LoggedPast._look
+
+    def noted(logged: LoggedPast, t: int, entry: Any) -> None:
+        read[threading.current_thread().name == "adalog-writer"].append(t)
+        look(logged, t, entry)
+
+    with filled(folder) as database, monkeypatch.context() as patched:
+        excise = database.retention.excise
+
+        def between(forms: Any, past: LoggedPast) -> int:
+            database.transact(change)
+            return excise(forms, past) if is_used else database.transact(forms).t
+
+        patched.setattr(LoggedPast, "_look", noted)
+        patched.setattr(database.retention, "excise", between)
+        database.retain()
+        last = database.snapshot().t - 2
+        assert set(range(2, last + 1)) <= set(read[False])
+        is_void = "excise" in change or "noHistory" in change
+        assert (2 in read[True]) == (is_void or not is_used)
+        left, now = logged(database), state(database)
+    assert check_data(str(folder), deep=True).findings == []
+    assert state_of_log(folder) == now
+    with Database.open(str(folder)) as database:
+        assert state(database) == now
+    return left
 
 
 @pytest.mark.parametrize("step", KILLS)

@@ -14,13 +14,14 @@ import pytest
 
 from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
+from adalog.store import retention
 from adalog.store.backup.catalogue import catalogue
 from adalog.store.backup.check import check_data
 from adalog.store.backup.creation import take
 from adalog.store.backup.restoration import restore
 from adalog.store.backup.rewriting import outdated_backups, rewrite
 from adalog.store.database import Database
-from adalog.store.excision import ended_history
+from adalog.store.excision.step_size import StepSize
 from adalog.store.files.place import LocalPlace
 from adalog.store.files.segment import SPARSE
 from adalog.store.log.file_appends import FileAppends
@@ -34,6 +35,16 @@ ENTITIES: Final = 20
 ROUNDS: Final = 10
 DAY: Final = 86_400_000
 VALUES: Final = "[:find ?e ?v :where [?e :v ?v]]"
+
+
+class StepOfHundred(StepSize):
+    """Steps of a hundred datoms, however long they take."""
+
+    def __init__(self) -> None:
+        super().__init__(100)
+
+    def took(self, seconds: float) -> None:
+        pass
 
 
 def written(database: Database, rounds: range = range(ROUNDS), wait: Callable[[], object] = lambda: None) -> None:
@@ -120,11 +131,11 @@ def test_it_goes_in_steps_between_which_others_write(monkeypatch: pytest.MonkeyP
         written(database)
         database.transact("[{:db/ident :db/retention :db/retainTransactions 1}]")
         steps: list[int] = []
-        monkeypatch.setattr(ended_history.EndedHistory.step, "__defaults__", (100,))
+        monkeypatch.setattr(retention, "StepSize", StepOfHundred)
         excise = database.retention.excise
 
-        def between(forms: Any) -> int:
-            steps.append(excise(forms))
+        def between(*step: Any) -> int:
+            steps.append(excise(*step))
             return database.transact('[[:db/add 1 :name "between"]]').t
 
         monkeypatch.setattr(database.retention, "excise", between)
@@ -172,7 +183,7 @@ def killed(folder: str, step: str) -> None:
             os._exit(9)
 
     setattr(FileAppends, name, ends)
-    ended_history.EndedHistory.step.__defaults__ = (100,)
+    retention.StepSize = StepOfHundred  # type: ignore[assignment, misc]
     Database.open(folder).retain()
 
 

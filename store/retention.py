@@ -122,11 +122,11 @@ class Retention:
         while left.datoms[0] and not is_stopped():
             step, snapshot = left.step(size.datoms), self._snapshot()
             # What transactions would wait for, if the writer had to read it.
-            past = past_of(snapshot, step)
+            began, past = time.perf_counter(), past_of(snapshot, step)
             past.read(self._log, snapshot.t)
-            began = time.perf_counter()
+            was_read = time.perf_counter()
             t, steps = self.excise(forms_of(step), past), steps + 1
-            size.took(time.perf_counter() - began)
+            size.took(time.perf_counter() - was_read, was_read - began)
             left = EndedHistory.of(self._snapshot(), points, self.ends)
         return RetentionResult(first.datoms[0] - left.datoms[0], steps, t)
 

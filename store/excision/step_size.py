@@ -10,6 +10,8 @@ _AIM_SECONDS: Final = 0.3
 _FIRST: Final = 50_000
 _LEAST: Final = 12_500
 _MOST: Final = 200_000
+# How much longer may be what a step does beside transactions than what these wait for.
+_BESIDE: Final = 2.0
 # Steps are halved if less than this share of one is wanted.
 _SMALLER: Final = 0.7
 
@@ -17,25 +19,26 @@ _SMALLER: Final = 0.7
 @dataclass(eq=False)
 class StepSize:
     """`datoms`: of the next step, more or less. A part of a step takes the same whatever its size, as reading the
-    log. Steps are as short as they should be, but not so short that this part is more than the rest."""
+    log. Steps are as short as they should be, but not so short that this part is more than the rest, or what is
+    done beside transactions more than twice as much."""
 
     datoms: int = _FIRST
     # Of the last two sizes: what the last step of each took.
     _seconds: dict[int, float] = field(default_factory=dict)
 
-    def took(self, seconds: float) -> None:
-        """Takes in what a step of so many datoms took."""
+    def took(self, seconds: float, beside: float = 0.0) -> None:
+        """Takes in what a step of so many datoms took; beside: seconds for which transactions did not wait."""
         self._seconds.pop(self.datoms, None)
         self._seconds[self.datoms] = seconds
         if len(self._seconds) > 2:
             del self._seconds[next(iter(self._seconds))]
-        wanted = self._wanted()
+        wanted = self._wanted(beside)
         if wanted >= 2 * self.datoms:
             self.datoms = min(2 * self.datoms, _MOST)
         elif wanted < _SMALLER * self.datoms:
             self.datoms = max(self.datoms // 2, _LEAST)
 
-    def _wanted(self) -> float:
+    def _wanted(self, beside: float) -> float:
         least, most = min(self._seconds), max(self._seconds)
         if least == most:
             # Another size tells the parts apart.
@@ -44,4 +47,4 @@ class StepSize:
         if each <= 0:
             return _MOST
         same = max(self._seconds[least] - each * least, 0.0)
-        return max(_AIM_SECONDS - same, same) / each
+        return max(_AIM_SECONDS - same, same, beside / _BESIDE) / each

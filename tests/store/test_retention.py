@@ -43,7 +43,7 @@ class StepOfHundred(StepSize):
     def __init__(self) -> None:
         super().__init__(100)
 
-    def took(self, seconds: float) -> None:
+    def took(self, seconds: float, beside: float = 0.0) -> None:
         pass
 
 

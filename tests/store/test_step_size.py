@@ -7,12 +7,12 @@ import pytest
 from adalog.store.excision.step_size import StepSize
 
 
-def sizes(fixed: float, million: float, steps: int = 40) -> list[int]:
-    """The sizes of steps that take `fixed` seconds and so many for a million datoms."""
+def sizes(fixed: float, million: float, steps: int = 40, beside: float = 0.0) -> list[int]:
+    """The sizes of steps that take `fixed` seconds and so many for a million datoms. beside: as of `took`."""
     size, found = StepSize(), []
     for _ in range(steps):
         found.append(size.datoms)
-        size.took(fixed + million * size.datoms / 1e6)
+        size.took(fixed + million * size.datoms / 1e6, beside)
     return found
 
 
@@ -41,6 +41,12 @@ def test_short_steps_take_little_more_in_all() -> None:
             seconds = sum(fixed + million * each / 1e6 for each in found)
             in_long_steps = sum(found) * (fixed / 200_000 + million / 1e6)
             assert seconds < 3 * in_long_steps, (fixed, million)
+
+
+def test_steps_are_longer_where_much_is_done_beside_them() -> None:
+    assert {sizes(0.05, 4.0, beside=each)[-1] for each in (0.0, 0.1)} == {50_000}
+    assert sizes(0.05, 4.0, beside=1.0)[-1] == 100_000
+    assert sizes(0.05, 4.0, beside=10.0)[-1] == 200_000
 
 
 def test_one_slow_step_is_made_up_for() -> None:

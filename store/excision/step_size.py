@@ -10,8 +10,12 @@ _AIM_SECONDS: Final = 0.3
 _FIRST: Final = 50_000
 _LEAST: Final = 12_500
 _MOST: Final = 200_000
+# How much longer than the part that is always the same the rest is at least.
+_REST: Final = 2.0
 # How much longer may be what a step does beside transactions than what these wait for.
 _BESIDE: Final = 2.0
+# Steps after which the other size is tried again.
+_TRUSTED: Final = 8
 # Steps are halved if less than this share of one is wanted.
 _SMALLER: Final = 0.7
 
@@ -19,18 +23,21 @@ _SMALLER: Final = 0.7
 @dataclass(eq=False)
 class StepSize:
     """`datoms`: of the next step, more or less. A part of a step takes the same whatever its size, as reading the
-    log. Steps are as short as they should be, but not so short that this part is more than the rest, or what is
-    done beside transactions more than twice as much."""
+    log. Steps are as short as they should be, but not so short that this part is more than half of the
+    rest, or what is done beside transactions more than twice as much."""
 
     datoms: int = _FIRST
     # Of the last two sizes: what the last step of each took.
     _seconds: dict[int, float] = field(default_factory=dict)
+    _steps: int = 0
 
     def took(self, seconds: float, beside: float = 0.0) -> None:
         """Takes in what a step of so many datoms took; beside: seconds for which transactions did not wait."""
         self._seconds.pop(self.datoms, None)
         self._seconds[self.datoms] = seconds
-        if len(self._seconds) > 2:
+        self._steps += 1
+        # What a step took once may be the machine's fault, and data becomes less.
+        if len(self._seconds) > 2 or (self._steps % _TRUSTED == 0 and len(self._seconds) == 2):
             del self._seconds[next(iter(self._seconds))]
         wanted = self._wanted(beside)
         if wanted >= 2 * self.datoms:
@@ -47,4 +54,4 @@ class StepSize:
         if each <= 0:
             return _MOST
         same = max(self._seconds[least] - each * least, 0.0)
-        return max(_AIM_SECONDS - same, same, beside / _BESIDE) / each
+        return max(_AIM_SECONDS - same, _REST * same, beside / _BESIDE) / each

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from adalog.store.excision.step_size import StepSize
@@ -22,16 +24,18 @@ def sizes(fixed: float, million: float, steps: int = 40, beside: float = 0.0) ->
         # All quick, all slow, and steps that are halved until they take 0.3 s or less.
         (0.01, 0.1, 200_000),
         (0.0, 100.0, 12_500),
-        (0.0, 8.0, 25_000),
+        (0.0, 10.0, 25_000),
         (0.02, 5.0, 50_000),
         # Short steps would not be much shorter.
-        (0.4, 2.75, 100_000),
+        (0.2, 3.0, 100_000),
+        (0.4, 2.75, 200_000),
         (1.4, 1.0, 200_000),
-        (1.4, 20.0, 50_000),
+        (1.4, 20.0, 100_000),
     ],
 )
 def test_steps_settle(fixed: float, million: float, settled: int) -> None:
-    assert set(sizes(fixed, million)[-20:]) == {settled}
+    ((size, times),) = Counter(sizes(fixed, million)[-24:]).most_common(1)
+    assert (size, times >= 18) == (settled, True)
 
 
 def test_short_steps_take_little_more_in_all() -> None:
@@ -40,13 +44,12 @@ def test_short_steps_take_little_more_in_all() -> None:
             found = sizes(fixed, million, 100)
             seconds = sum(fixed + million * each / 1e6 for each in found)
             in_long_steps = sum(found) * (fixed / 200_000 + million / 1e6)
-            assert seconds < 3 * in_long_steps, (fixed, million)
+            assert seconds < 2 * in_long_steps, (fixed, million)
 
 
 def test_steps_are_longer_where_much_is_done_beside_them() -> None:
-    assert {sizes(0.05, 4.0, beside=each)[-1] for each in (0.0, 0.1)} == {50_000}
-    assert sizes(0.05, 4.0, beside=1.0)[-1] == 100_000
-    assert sizes(0.05, 4.0, beside=10.0)[-1] == 200_000
+    for beside, settled in ((0.0, 50_000), (0.1, 50_000), (1.0, 100_000), (10.0, 200_000)):
+        assert Counter(sizes(0.05, 4.0, beside=beside)).most_common(1)[0][0] == settled
 
 
 def test_one_slow_step_is_made_up_for() -> None:

@@ -217,7 +217,5 @@ def remove_unfinished(folder: Folder, log: Log) -> None:
 def remove_unnamed(folder: Folder, log: Log) -> None:
     """Removes the files of imports that the log does not name."""
     if folder.imported.is_dir():
-        named = log.files()
-        for path in folder.imported.iterdir():
-            if path.name not in named:
-                path.unlink(missing_ok=True)
+        for name in log.unnamed(path.name for path in folder.imported.iterdir()):
+            (folder.imported / name).unlink(missing_ok=True)

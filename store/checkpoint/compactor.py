@@ -176,7 +176,7 @@ class Compactor:
     def forget_imports(self) -> None:
         """Removes the files of imports that the log does not name from where gateways share them. In the turn to
         append."""
-        self._folding.forget_imports(self._log.files)
+        self._folding.forget_imports(self._log.unnamed)
 
     def _is_behind(self) -> bool:
         """Whether the folder's checkpoint is of before an excision."""

@@ -34,8 +34,9 @@ class FoldCoordinator:
     def forget(self) -> None:
         """Removes what is of before the last excision, where processes share it: the folder's checkpoint is not."""
 
-    def forget_imports(self, named: Callable[[], Collection[str]]) -> None:
-        """Removes the files of imports that are not named, where processes share them. In the turn to append."""
+    def forget_imports(self, unnamed: Callable[[Collection[str]], Collection[str]]) -> None:
+        """Removes files of imports, where processes share them: those among all that `unnamed` tells. In the turn
+        to append."""
 
     def newest(self) -> Checkpoint | None:
         """The folder's checkpoint where another process has made one since this was asked last."""

@@ -137,9 +137,8 @@ class SharedCheckpoints(FoldCoordinator):
         except (sa.exc.SQLAlchemyError, ValueError, KeyError) as error:
             raise unavailable(f"shared checkpoints from before were not removed: {_reason(error)}") from None
 
-    def forget_imports(self, named: Callable[[], Collection[str]]) -> None:
-        there = self._place.sizes(IMPORTED)
-        for name in sorted(set(there).difference(named()) if there else ()):
+    def forget_imports(self, unnamed: Callable[[Collection[str]], Collection[str]]) -> None:
+        for name in sorted(unnamed(self._place.sizes(IMPORTED))):
             self._place.remove(f"{IMPORTED}/{name}")
 
     def newest(self) -> Checkpoint | None:

@@ -40,8 +40,7 @@ def _fetch(place: Place, name: str, segment: Segment) -> None:
     with removed_on_failure(temporary):
         with open(temporary, "wb", opener=opener) as file:
             checksum, last = 0, b""
-            near = place.local(name)
-            for piece in place.pieces(name) if near is None else pieces(near):
+            for piece in place.pieces(name):
                 file.write(piece)
                 whole = last + piece
                 # A segment ends with its checksum.

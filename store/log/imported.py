@@ -6,6 +6,7 @@ it. It belongs to the log: it stays for as long as the entry does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ from adalog.store.values.codes import Codes
 from adalog.store.values.keys import inline_value, value_of_key
 
 _STEM: Final = "imported"
+_NAME: Final = re.compile(rf"{_STEM}-\d+-(\d+)-\d+-[0-9a-f]{{8}}\.seg")
 # The files whose checksum was found right by this process, with when they were written.
 _verified: set[tuple[Segment, int]] = set()
 # Bytes of keys that offsets of four bytes reach.
@@ -158,6 +160,12 @@ class LoggedFile:
         buffers = [None, pa.py_buffer(arrays["offsets"]), pa.py_buffer(arrays["heap"])]
         kind = pa.binary() if arrays["offsets"].dtype == np.int32 else pa.large_binary()
         return pa.Array.from_buffers(kind, length_of(arrays, "codes"), buffers)
+
+
+def transaction_of(file: str) -> int | None:
+    """The only transaction whose entry may name a file, by its name; None for what is no file of an import."""
+    found = _NAME.fullmatch(file)
+    return None if found is None else int(found[1])
 
 
 def intern_together(

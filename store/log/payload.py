@@ -33,6 +33,8 @@ _LATER: Final = b"\2"
 # An excision, or what one has left of a transaction: whether it is compressed, the bytes without compression, and
 # those that follow. What comes after them means nothing.
 EXCISED: Final = b"\3"
+FILES_KEY: Final = pack("files")
+"""What the bytes of a transaction with files have in them, without compression."""
 _EXCISED_HEAD: Final = struct.Struct("<?QI")
 _COMPRESS_FROM: Final = 4096
 # What an excision leaves repeats much, so that short bodies compress well.
@@ -358,6 +360,12 @@ class Logged:
             stored = data[9:]
         plain: bytes = pa.decompress(stored, decompressed_size=size, codec="zstd", asbytes=True)
         return plain
+
+    @staticmethod
+    def files_in(data: bytes) -> list[str]:
+        """The names of the files that the log's bytes name. Raises NewerFormat."""
+        plain = Logged.uncompressed(data)
+        return [name for _, name, *_ in unpack(plain).get("files", ())] if FILES_KEY in plain else []
 
     @staticmethod
     def decoded(data: bytes, folder: Path | None = None) -> Logged:

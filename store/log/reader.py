@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
@@ -154,13 +154,10 @@ class LogReader:
     def _copied(self, after: int, last: int) -> list[CopiedEntry]:
         rows = self._row.where(_COLUMNS.t > after, _COLUMNS.t <= last)
         used = sa.select(KEYS).where(KEYS.c.t > after, KEYS.c.t <= last)
-        named = sa.select(FILES).where(FILES.c.t > after, FILES.c.t <= last).order_by(FILES.c.name)
         with self._reads() as connection:
             page = connection.execute(rows).all()
             keys = {t: (UsedKey(key, digest), at) for t, key, digest, at in connection.execute(used)}
-            files: dict[int, list[str]] = {}
-            for name, t in connection.execute(named):
-                files.setdefault(t, []).append(name)
+            files = self._files_of(connection, page)
         copies = []
         for row in page:
             entry, checksum = entry_of(*row)
@@ -168,6 +165,19 @@ class LogReader:
             entry = replace(entry, used=key, files=files.get(entry.t, ()))
             copies.append(CopiedEntry(entry, checksum, at))
         return copies
+
+    def _files_of(self, connection: sa.Connection, rows: Sequence[Any]) -> Mapping[int, Sequence[str]]:
+        """The names of the files that some entries, which follow each other, name: by transaction."""
+        found: dict[int, list[str]] = {}
+        if rows:
+            named = sa.select(FILES).where(FILES.c.t >= rows[0][0], FILES.c.t <= rows[-1][0])
+            for name, t in connection.execute(named.order_by(FILES.c.name)):
+                found.setdefault(t, []).append(name)
+        return found
+
+    def unnamed(self, files: Iterable[str]) -> set[str]:
+        """Which of some files of imports no entry names."""
+        return set(files) - self.files()
 
     def files(self, until: int = END) -> frozenset[str]:
         """The names of all files that entries with t <= until name."""

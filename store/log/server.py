@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 import secrets
+import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -25,8 +26,10 @@ from adalog.store.files.folder import as_libpq
 from adalog.store.log import server_statements as statements
 from adalog.store.log import tables
 from adalog.store.log.entry import KEY_MEMORY, KeyMemory, LogEntry, UsedKey, now_ms
+from adalog.store.log.imported import transaction_of
 from adalog.store.log.log import AppendTurn, InDoubtError, Log, OvertakenError, UnusableError
-from adalog.store.log.reader import PAGE, UNSEALED_ROW
+from adalog.store.log.payload import FILES_KEY, Logged
+from adalog.store.log.reader import END, PAGE, UNSEALED_ROW
 from adalog.store.log.server_connection import SILENT_SECONDS, BoundedConnection, SilentError
 from adalog.store.log.server_faults import ServerErrorLog, is_lasting, reason, said
 from adalog.store.log.server_statements import results
@@ -351,6 +354,26 @@ class ServerLog(Log):
                 found += turn.missed
                 if not turn.is_behind:
                     return found
+
+    # Files of imports, of which the list has only those that came with a backup: entries alone tell.
+
+    def _files_of(self, connection: sa.Connection, rows: Sequence[Any]) -> Mapping[int, Sequence[str]]:
+        found = {}
+        for t, _, _, payload, *_ in rows:
+            # What is damaged, or of a later version, is not told here.
+            with suppress(AdalogError, ValueError, TypeError, KeyError, OSError, struct.error):
+                found[t] = sorted(Logged.files_in(bytes(payload)))
+        return found
+
+    def unnamed(self, files: Iterable[str]) -> set[str]:
+        left = set(files)
+        for entry in self.entries_of(sorted({t for t in map(transaction_of, left) if t is not None})):
+            left.difference_update(Logged.files_in(entry.payload))
+        return left
+
+    def files(self, until: int = END) -> frozenset[str]:
+        times = [t for t in self.holding([FILES_KEY]) if t <= until]
+        return frozenset(name for each in self.entries_of(times) for name in Logged.files_in(each.payload))
 
     @contextmanager
     def _filling(self) -> Iterator[sa.Connection]:

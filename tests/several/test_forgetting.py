@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pyarrow as pa
 
+from adalog.store.backup.check import check_data
+from adalog.store.backup.creation import take
+from adalog.store.backup.restoration import restore
 from adalog.store.database import Database
+from adalog.store.files.place import LocalPlace
+from adalog.store.values.blocks.sparse_block import SparseBlock
 from tests.gateway.cli.command_line import adalog
 from tests.pipeline.pipeline_in_process import imported
 from tests.pipeline.test_importing import mapping
 from tests.postgres_servers import PostgresServer
-from tests.property.excised_model import shown
-from tests.store.writer.test_excision import EXCISE, SECRET, filled, holding
+from tests.property.excised_model import shown, state
+from tests.several.fleet import Fleet, serving
+from tests.store.writer.test_excision import EXCISE, MAPPING, SCHEMA, SECRET, filled, holding
 from tests.waiting import until
 
 
@@ -76,6 +84,48 @@ def test_files_of_imports(tmp_path: Path) -> None:
         assert {row[2] for row in shown(database.snapshot())} == {"'b'", "'Bob'"}
 
 
+def test_workers_read_dictionaries_that_lack_what_went(tmp_path: Path) -> None:
+    data, count = tmp_path / "data", 40
+    with Database.open(str(data)) as database:
+        database.transact("[{:db/ident :v :db/valueType :db.type/string}]")
+        for number in range(5):
+            forms = (
+                f'[:db/add {e} :v "{"last" if number == 4 else SECRET} {number} of {e}"]' for e in range(count)
+            )
+            database.transact(f"[{' '.join(forms)}]")
+        database.transact("[{:db/ident :v :db/retainTransactions 1}]")
+        database.retain()
+        database.compact()
+        assert any(isinstance(each, SparseBlock) for each in database.snapshot().codes.dictionaries()[1].parts()[0])
+
+    def ask(fleet: Fleet, document: str, **variables: str) -> Any:
+        """Over a connection of its own, which any worker may get."""
+        body = {"query": document, "variables": variables}
+        answer = httpx.post(f"{fleet.url}/graphql", json=body, timeout=60).json()
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    def entities(fleet: Fleet, text: str) -> list[Any]:
+        query = f'[:find ?e :where [?e :v "{text}"]]'
+        asked = [ask(fleet, "query($q: EDN!) { q(query: $q) { rows } }", q=query)["q"]["rows"] for _ in range(6)]
+        assert all(each == asked[0] for each in asked), text
+        return list(asked[0])
+
+    with serving(data, 2) as fleet:
+        fleet.until_ready(2)
+        for e in (0, 7, count - 1):
+            assert entities(fleet, f"last 4 of {e}") == [[e]]
+            assert entities(fleet, f"{SECRET} 2 of {e}") == []
+        write = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
+        ask(fleet, write, tx=f'[[:db/add 100 :v "{SECRET} 2 of 7"] [:db/add 101 :v "last 4 of 7"]]')
+        assert entities(fleet, f"{SECRET} 2 of 7") == [[100]]
+        assert sorted(entities(fleet, "last 4 of 7")) == [[7], [101]]
+        ask(fleet, write, tx="[{:db/excise 100}]")
+        until(lambda: not holding(data))
+        assert entities(fleet, f"{SECRET} 2 of 7") == []
+    assert check_data(str(data), deep=True).findings == []
+
+
 def last(text: str) -> dict[str, object]:
     said: dict[str, object] = json.loads(text.strip().splitlines()[-1])
     return said
@@ -112,3 +162,33 @@ def test_the_command_line(tmp_path: Path) -> None:
         ("check", "--data", data, "--search", ""),
     ):
         assert adalog(*wrong).exit_code == 2, wrong
+
+
+def test_imports_that_stay_are_left_on_a_server(tmp_path: Path, postgres: PostgresServer) -> None:
+    """An excision removes the files of imports that the log does not name any more, and no other one."""
+    address, segments = postgres.new_database(), str(tmp_path / "shared")
+    people = pa.table({"email": [f"ada@{SECRET}", "bob"], "name": [f"Ada {SECRET}", "Bob"]})
+    others = pa.table({"email": ["eve"], "name": ["Eve"]})
+
+    def gateway(name: str) -> Database:
+        return Database.open(address, segments=segments, copy=str(tmp_path / name))
+
+    with gateway("one") as one:
+        one.transact(SCHEMA)
+        imported(one, tmp_path, MAPPING, {"people": people})
+        imported(one, tmp_path, MAPPING, {"people": others})
+        one.transact(EXCISE)
+        until(lambda: not holding(tmp_path / "shared") + holding(tmp_path / "one"))
+        one.compactor._clean()
+        expected = state(one)
+        checked = check_data(address, segments=segments, deep=True)
+        assert (checked.findings, checked.unread) == ([], None)
+        logged = [str(list(report.datoms)) for report in one.transactions(2, 4, 2)]
+    assert ["bob" in logged[0], "eve" in logged[1]] == [True, True]
+    with gateway("three") as three:
+        assert state(three) == expected
+        place = LocalPlace(tmp_path / "backups")
+        take(three.source(), place)
+    restore(place, tmp_path / "restored")
+    with Database.open(str(tmp_path / "restored")) as restored:
+        assert shown(restored.snapshot()) == expected[0]

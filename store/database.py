@@ -375,7 +375,8 @@ class Database:
         now = self._snapshot
         for entry in self.log.entries(max(start, 1), min(stop, now.t + 1), limit):
             take(Logged.weight(entry.payload))
-            yield report_of(entry, self.log.decoded(entry), now.name_of)
+            # With its files open: an excision may remove them before the datoms are read.
+            yield report_of(entry, self.log.opened(entry), now.name_of)
 
     def logged_bytes(self, start: int, stop: int, limit: int) -> int:
         """The bytes of the log that `transactions` will read."""

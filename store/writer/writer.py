@@ -529,7 +529,7 @@ class Writer:
                 continue
             t, used = found
             entry = next(self._log.entries(t, t + 1, 1))
-            logged = self._log.decoded(entry)
+            logged = self._log.opened(entry)
             # A key from before there were policies is of whoever used it.
             if key != request.keys[0] and logged.principal(t) != request.principal:
                 continue

@@ -123,6 +123,13 @@ def excision(rng: Random, model: ExcisedModel, t: int) -> str:
     return f"{{:db/excise {entity}{beforehand}}}"
 
 
+def copy_if_there(file: str, to: str) -> None:
+    """Leaves out a file that was removed since it was listed, as those of imports are that the log does not name
+    any more, and those that SQLite has while it writes."""
+    with suppress(FileNotFoundError):
+        shutil.copy2(file, to)
+
+
 class World:
     """A database in a folder or on a server, a follower on the same log, and subscribers of both."""
 
@@ -287,7 +294,7 @@ class World:
         ):
             log.backup(copied)
         if (self.folder / "imported").exists():
-            shutil.copytree(self.folder / "imported", to / "imported")
+            shutil.copytree(self.folder / "imported", to / "imported", copy_function=copy_if_there)
 
     def step(self) -> None:
         rng = self.rng
@@ -304,7 +311,8 @@ class World:
         elif kind < 0.76 and self.kept is None and (self.folder / "checkpoint.json").exists():
             self.kept = Path(self.undo.enter_context(tempfile.TemporaryDirectory())) / "kept"
             with self.paused():
-                shutil.copytree(self.folder, self.kept, ignore=shutil.ignore_patterns("lock*", "*.sock", "peers"))
+                ignored = shutil.ignore_patterns("lock*", "*.sock", "peers")
+                shutil.copytree(self.folder, self.kept, ignore=ignored, copy_function=copy_if_there)
         elif kind < 0.82:
             self.close()
             self.open()

@@ -21,6 +21,8 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from adalog.store.files.segment import Segment
+from adalog.store.values.blocks.sparse_block import SparseBlock
+from adalog.store.values.layout import TAG_STRING
 from tests.postgres_servers import PostgresServer
 from tests.s3_server import Objects, s3_server
 from tests.spark.spark_in_process import forget, spark_in_process
@@ -235,3 +237,25 @@ def test_what_could_not_be_put_is_put_the_next_time(tmp_path: Path) -> None:
     assert caught.value.code is Code.BACKEND_UNAVAILABLE
     (tmp_path / "depot").unlink()
     assert depot.put([segment], Cancel().check)[segment].checksum == 1
+
+
+def test_dictionaries_lack_keys_that_went(world: tuple[Database, Pool]) -> None:
+    """Workers read files without placeholders as the gateway does, and values keep their numbers."""
+    database, pool = world
+    names = '[:find ?x ?n :where [?a :n/value ?x] [?a :n/name ?n] [(includes? ?n "9")]]'
+    rows = sorted(pool.run(QueryRequest("[:find ?a ?n :where [?a :n/name ?n]]")).rows())
+    gone = [f'[:db/add {a} :n/name "new {n}"]' for a, n in rows if not n.endswith("7")]
+    database.transact(f"[{' '.join(gone)} {{:db/ident :n/name :db/retainTransactions 1}}]")
+    database.transact("[{:n/value 1}]")
+    database.retain()
+    database.compact()
+    blocks = database.snapshot().codes.dictionaries()[TAG_STRING].parts()[0]
+    assert any(isinstance(each, SparseBlock) for each in blocks)
+    database.transact('[{:n/value 1 :n/name "n9"} {:n/value 2 :n/name "young 9"}]')
+    forget()
+    shipping._opened.clear()
+    local, remote = (sorted(pool.run(QueryRequest(names, engine=engine)).rows()) for engine in ("LOCAL", "SPARK"))
+    assert remote == local
+    assert (1, "n9") in local
+    assert len(local) == 2 + sum("9" in n for _, n in rows)
+    assert answer(pool, "SPARK") == answer(pool, "LOCAL")

@@ -147,7 +147,7 @@ def test_each_step_leaves_the_state_before_or_after(tmp_path: Path, kind: str) -
     assert {"before part", "after rename", "after commit", "after unlink"} <= set(moments.names)
     assert list((tmp_path / "moments").rglob(".dictionary-*.tmp"))
     done = list[bool]()
-    every = 1 if examples(100) >= 100 else 5
+    every = 2 if examples(100) >= 100 else 5
     for number in range(0, len(moments.names), every):
         where, name = tmp_path / "moments" / f"{number}", f"{number}: {moments.names[number]}"
         with Database.open(str(where)) as opened:

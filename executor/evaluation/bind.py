@@ -308,7 +308,7 @@ class Binding:
     # Connectives
 
     def _optional(self, node: logical.OrNode) -> OptionalExtender | None:
-        """An optional pattern of one attribute, whose entity is bound before its value."""
+        """An optional pattern of one attribute, one end of which is bound before the other."""
         # A branch that nothing satisfies may have been left out.
         sizes = [len(branch.items) for branch in node.branches]
         if not node.optional or sizes != [1, 2]:
@@ -317,10 +317,13 @@ class Binding:
         if not isinstance(atom, logical.DatomAtom) or not isinstance(nil, logical.FunctionAtom):
             return None
         level, rank = nil.out, self.rank
-        if atom.entity not in node.required or atom.value != level or atom.version is not Version.ALL:
+        known = atom.entity if atom.value == level else atom.value
+        if known not in node.required or {known, level} != {atom.entity, atom.value}:
+            return None
+        if atom.version is not Version.ALL or rank[level] <= max(rank[str(known)], -1):
             return None
         pair = self._pattern(atom)
-        if not isinstance(pair, PairExtender) or rank[level] <= max(rank[str(atom.entity)], -1):
+        if not isinstance(pair, PairExtender):
             return None
         return OptionalExtender(pair, level)
 

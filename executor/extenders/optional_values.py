@@ -1,4 +1,4 @@
-"""`(optional [?e :attribute ?v])` where `?e` is bound before: the values of each entity, or nil, as one part.
+"""`(optional [?e :attribute ?v])` where one end is bound before the other: what each has, or nil, as one part.
 
 What it is short for, an `or` of the pattern and of its negation with nil, needs two branches, the state of both,
 and a sort of what they propose.
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from adalog.executor.extenders.pairs import PairExtender
 from adalog.executor.join.batch import Batch, Column
-from adalog.executor.join.protocol import AtLevel
+from adalog.executor.join.protocol import AtLevel, ExactCount
 from adalog.executor.join.ranges import expand
 from adalog.store.values.layout import NIL
 
 
 @dataclass(eq=False)
-class OptionalExtender(AtLevel):
-    """`pair`: the pattern, whose second end is the variable of this level."""
+class OptionalExtender(AtLevel, ExactCount):
+    """`pair`: the pattern, one end of which is the variable of this level."""
 
     pair: PairExtender
     level: str

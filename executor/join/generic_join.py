@@ -22,6 +22,7 @@ from adalog.executor.join.level import BUDGET, BoundLevel, Level, LevelCounts, c
 from adalog.executor.join.protocol import START
 from adalog.executor.join.shortcuts.all_ranges import extend_by_ranges
 from adalog.executor.join.shortcuts.one_prefix import extend_one
+from adalog.executor.join.shortcuts.unread_values import weigh
 from adalog.executor.join.small.program import Program, program_of
 from adalog.executor.join.small.running import SmallJoin
 from adalog.executor.join.small.settled import SettledJoin
@@ -166,13 +167,20 @@ class GenericJoin:
         offers = self.body.offers(batch, level.variable)
         sizes = offers.least
         level.counts.candidates += int(sizes.sum())
+        if level.counts_alone:
+            yield weigh(batch, sizes)
+            return
         for start, stop in chunks(sizes, self.budget):
             yield self.body.proposed(batch.slice(start, stop), level.variable, offers.slice(start, stop))
 
     def _project(self, batch: Batch, depth: int) -> Batch:
-        kept = self._states.kept[depth]
+        kept, level = self._states.kept[depth], self.levels[depth]
+        size = len(batch.columns)
         batch = self._states.ended(batch, depth) if kept is None else batch.only(kept)
-        if not self.levels[depth].merge:
+        if not level.merge:
+            return batch
+        if level.counted and len(batch.columns) == size:
+            # The prefixes, with other weights.
             return batch
         if self.weighted and depth == len(self.levels) - 1 and batch.seems_distinct():
             # Whatever takes them adds up the weights of equal rows.

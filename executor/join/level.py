@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adalog.executor.join.batch import Batch
-from adalog.executor.join.protocol import Check, Extender
+from adalog.executor.join.protocol import Check, ExactCount, Extender
 from adalog.executor.join.ranges import RangeExtender
 
 BUDGET: Final = 1 << 19
@@ -44,7 +44,8 @@ class LevelCounts:
 @dataclass(eq=False, slots=True)
 class BoundLevel:
     """A level with the parts of the join's body that take part in it: those with ranges, and the others. `kept`:
-    the columns kept after it, states of `or`s among them (None: all). Threads share it and change only `counts`."""
+    the columns kept after it, states of `or`s among them (None: all). `counts_alone`: the variable is only counted,
+    by a part that knows without writing values. Threads share it and change only `counts`."""
 
     level: InitVar[Level]
     parts: InitVar[tuple[list[RangeExtender], list[Extender]]]
@@ -56,6 +57,7 @@ class BoundLevel:
     counted: bool = field(init=False)
     drops: bool = field(init=False)
     is_ranged: bool = field(init=False)
+    counts_alone: bool = field(init=False)
     ranged: list[RangeExtender] = field(init=False)
     others: list[Extender] = field(init=False)
 
@@ -63,11 +65,16 @@ class BoundLevel:
         self.variable, self.counted = level.variable, level.counted
         self.ranged, self.others = parts
         self.is_ranged = bool(self.ranged) and all(isinstance(part, Check) for part in self.others)
+        self.counts_alone = self.counted and not self.ranged and _is_one_exact(self.others)
         self.drops = self.kept is not None and level.variable not in self.kept
 
     def only_asks(self, batch: Batch, checks: Sequence[Extender]) -> bool:
         """Whether a value only has to exist: nothing reads it, here or later, and nothing is counted."""
         return self.drops and not checks and batch.weight is None
+
+
+def _is_one_exact(parts: Sequence[Extender]) -> bool:
+    return len(parts) == 1 and isinstance(parts[0], ExactCount)
 
 
 def chunks(sizes: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:

@@ -66,6 +66,10 @@ class OnVariables:
         return all(self.rank[name] < 0 for name in self.variables)
 
 
+class ExactCount:
+    """An extender that proposes as many values as it counts."""
+
+
 class Check:
     """An extender that never proposes, and only looks at the variables that are bound."""
 

@@ -54,46 +54,6 @@ def position(keys: Ints, dense: Index, key: Any) -> Any:
     return _searched(keys, key)
 
 
-@python_if_few
-def lookup(
-    keys: Ints, dense: Index, offsets: Ints, over_keys: Ints, over_offsets: Ints, query: Ints
-) -> tuple[Bytes, Ints, Ints, int, bool]:
-    """Per query key its run: (src, lo, hi), src 1 where it lies in the overlay. Missing keys get empty runs.
-
-    Then the length of all runs together, and whether each is a single value of the base.
-    """
-    n = query.size
-    total = 0
-    single = True
-    src = np.zeros(n, np.uint8)
-    lo = np.zeros(n, np.int64)
-    hi = np.zeros(n, np.int64)
-    no_index = np.empty(0, np.int32)
-    for i in range(n):
-        key = query[i]
-        if i > 0 and key == query[i - 1]:
-            src[i], lo[i], hi[i] = src[i - 1], lo[i - 1], hi[i - 1]
-            total += int(hi[i] - lo[i])
-            continue
-        if over_keys.size > 0:
-            at = position(over_keys, no_index, key)
-            if at >= 0:
-                src[i] = 1
-                lo[i] = over_offsets[at]
-                hi[i] = over_offsets[at + 1]
-                total += int(hi[i] - lo[i])
-                single = False
-                continue
-        if keys.size > 0:
-            at = position(keys, dense, key)
-            if at >= 0:
-                lo[i] = offsets[at]
-                hi[i] = offsets[at + 1]
-        total += int(hi[i] - lo[i])
-        single = single and bool(hi[i] - lo[i] == 1)
-    return src, lo, hi, total, single
-
-
 @inlined
 def _lower_bound(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
     """The first index in [lo, hi) whose value is at least x, else hi."""
@@ -116,6 +76,63 @@ def _gallop(values: Ints, lo: Any, hi: Any, x: Any) -> Any:
         probe += step
         step <<= 1
     return _lower_bound(values, lo, min(probe, hi), x)
+
+
+@inlined
+def _ascend(query: Ints) -> Any:
+    """Whether keys to look up come in order, so that each is found from where the one before was. Of keys in no
+    order the first few tell."""
+    i = np.int64(1)
+    while i < query.size and query[i - 1] <= query[i]:
+        i += 1
+    return i >= query.size
+
+
+@python_if_few
+def lookup(
+    keys: Ints, dense: Index, offsets: Ints, over_keys: Ints, over_offsets: Ints, query: Ints
+) -> tuple[Bytes, Ints, Ints, int, bool]:
+    """Per query key its run: (src, lo, hi), src 1 where it lies in the overlay. Missing keys get empty runs.
+
+    Then the length of all runs together, and whether each is a single value of the base.
+    """
+    n = query.size
+    total = 0
+    single = True
+    src = np.zeros(n, np.uint8)
+    lo = np.zeros(n, np.int64)
+    hi = np.zeros(n, np.int64)
+    no_index = np.empty(0, np.int32)
+    in_order = dense.size == 0 and _ascend(query)
+    near = np.int64(0)
+    for i in range(n):
+        key = query[i]
+        if i > 0 and key == query[i - 1]:
+            src[i], lo[i], hi[i] = src[i - 1], lo[i - 1], hi[i - 1]
+            total += int(hi[i] - lo[i])
+            continue
+        if over_keys.size > 0:
+            at = position(over_keys, no_index, key)
+            if at >= 0:
+                src[i] = 1
+                lo[i] = over_offsets[at]
+                hi[i] = over_offsets[at + 1]
+                total += int(hi[i] - lo[i])
+                single = False
+                continue
+        if in_order:
+            near = _gallop(keys, near, keys.size, key)
+            if near < keys.size and keys[near] == key:
+                lo[i] = offsets[near]
+                hi[i] = offsets[near + 1]
+        elif keys.size > 0:
+            at = position(keys, dense, key)
+            if at >= 0:
+                lo[i] = offsets[at]
+                hi[i] = offsets[at + 1]
+        total += int(hi[i] - lo[i])
+        single = single and bool(hi[i] - lo[i] == 1)
+    return src, lo, hi, total, single
 
 
 @kernel
@@ -204,10 +221,16 @@ def holds_pairs(keys: Ints, dense: Index, offsets: Ints, values: Ints, query: In
     mask = np.zeros(query.size, np.bool_)
     if keys.size == 0:
         return mask
+    in_order = dense.size == 0 and _ascend(query)
     at = np.int64(-1)
+    near = np.int64(0)
     for i in range(query.size):
         if i == 0 or query[i] != query[i - 1]:
-            at = position(keys, dense, query[i])
+            if in_order:
+                near = _gallop(keys, near, keys.size, query[i])
+                at = near if near < keys.size and keys[near] == query[i] else np.int64(-1)
+            else:
+                at = position(keys, dense, query[i])
         if at >= 0:
             hi = offsets[at + 1]
             place = _lower_bound(values, offsets[at], hi, wanted[i])
@@ -219,8 +242,16 @@ def holds_pairs(keys: Ints, dense: Index, offsets: Ints, values: Ints, query: In
 def contains_key(keys: Ints, dense: Index, query: Ints) -> Bools:
     """Mask of the query keys that a base has."""
     mask = np.zeros(query.size, np.bool_)
+    if keys.size == 0:
+        return mask
+    if dense.size == 0 and _ascend(query):
+        near = np.int64(0)
+        for i in range(query.size):
+            near = _gallop(keys, near, keys.size, query[i])
+            mask[i] = near < keys.size and keys[near] == query[i]
+        return mask
     for i in range(query.size):
-        mask[i] = keys.size > 0 and position(keys, dense, query[i]) >= 0
+        mask[i] = position(keys, dense, query[i]) >= 0
     return mask
 
 

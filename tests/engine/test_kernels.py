@@ -135,6 +135,25 @@ def test_lookup_prefers_the_overlay_and_knows_what_is_gone() -> None:
         assert found.tolist() == [True, True, False, False]
 
 
+@given(st.lists(st.integers(0, 90), max_size=40), st.lists(st.integers(-3, 95), max_size=40), st.randoms(), far)
+def test_keys_in_order_are_found_as_those_in_none(held: list[int], wanted: list[int], rng: Any, shift: int) -> None:
+    pairs = sorted({(key - key % 3 + shift, key % 3) for key in held})
+    keys = np.array(sorted({key for key, _ in pairs}), np.int64)
+    offsets = np.array([sum(key < each for key, _ in pairs) for each in [*keys.tolist(), 1 << 62]], np.int64)
+    values = np.array([value for _, value in pairs], np.int64)
+    index, nothing = np.empty(0, np.int32), np.empty(0, np.int64)
+    for order in (sorted(wanted), rng.sample(wanted, len(wanted))):
+        query = np.array([each + shift for each in order], np.int64)
+        rows = [[value for key, value in pairs if key == each] for each in query.tolist()]
+        _, lo, hi, total, single = range_kernels.lookup(keys, index, offsets, nothing, np.zeros(1, np.int64), query)
+        assert [values[a:b].tolist() for a, b in zip(lo, hi, strict=True)] == rows
+        assert (total, single) == (sum(map(len, rows)), all(len(row) == 1 for row in rows))
+        assert range_kernels.contains_key(keys, index, query).tolist() == [bool(row) for row in rows]
+        second = np.array([each % 3 for each in order], np.int64)
+        found = range_kernels.holds_pairs(keys, index, offsets, values, query, second)
+        assert found.tolist() == [x in row for x, row in zip(second.tolist(), rows, strict=True)]
+
+
 def test_a_prefix_whose_last_range_is_empty_tells_nothing_of_the_next() -> None:
     values = np.array([1, 2, 1, 3, 1], np.int64)
     nothing = np.empty(0, np.int64)

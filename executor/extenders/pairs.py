@@ -209,6 +209,18 @@ class PairExtender(RangeExtender, Encoded):
         assert isinstance(other, str)
         return trie_ranges(reverse(), batch.columns[other])
 
+    def count(self, batch: Batch, variable: str) -> NDArray[np.int64]:
+        _, reverse, other = self._sides(variable)
+        if other == variable or not isinstance(other, str) or other not in batch.columns:
+            return super().count(batch, variable)
+        keys, trie = batch.columns[other], reverse()
+        if len(keys) < _FEW_KEYS or trie.levels:
+            return super().count(batch, variable)
+        base = trie.base
+        if _are_in_column(base, keys):
+            return np.ones(len(keys), np.int64)
+        return range_kernels.row_lengths(base.keys, base.dense, base.offsets, keys)
+
     def single_values(self, batch: Batch, variable: str) -> Column | None:
         _, reverse, other = self._sides(variable)
         if other == variable or not isinstance(other, str) or other not in batch.columns:

@@ -65,16 +65,13 @@ class BoundLevel:
         self.variable, self.counted = level.variable, level.counted
         self.ranged, self.others = parts
         self.is_ranged = bool(self.ranged) and all(isinstance(part, Check) for part in self.others)
-        self.counts_alone = self.counted and not self.ranged and _is_one_exact(self.others)
+        taking = [*self.ranged, *self.others]
+        self.counts_alone = self.counted and len(taking) == 1 and isinstance(taking[0], RangeExtender | ExactCount)
         self.drops = self.kept is not None and level.variable not in self.kept
 
     def only_asks(self, batch: Batch, checks: Sequence[Extender]) -> bool:
         """Whether a value only has to exist: nothing reads it, here or later, and nothing is counted."""
         return self.drops and not checks and batch.weight is None
-
-
-def _is_one_exact(parts: Sequence[Extender]) -> bool:
-    return len(parts) == 1 and isinstance(parts[0], ExactCount)
 
 
 def chunks(sizes: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:

@@ -63,6 +63,7 @@ def _load_ranges(few: Ints, dense: Index) -> None:
     ends, none, src = few + 1, np.empty(0, np.int64), np.zeros(4, np.uint8)
     range_kernels.lookup(few, dense, np.arange(5), none, np.zeros(1, np.int64), few)
     range_kernels.contains_key(few, dense, few)
+    range_kernels.row_lengths(few, dense, np.arange(5), few)
     range_kernels.holds_pairs(few, dense, np.arange(5), few, few, few)
     filter_, marks = np.zeros(2, np.uint64), np.zeros(4, np.bool_)
     range_kernels.mark_touched(few, filter_, few, marks)

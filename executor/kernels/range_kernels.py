@@ -158,6 +158,25 @@ def contains(base: Ints, over: Ints, src: Bytes, lo: Ints, hi: Ints, query: Ints
     return mask
 
 
+@kernel
+def row_lengths(keys: Ints, dense: Index, offsets: Ints, query: Ints) -> Ints:
+    """Per query key how many values a base has."""
+    length = np.zeros(query.size, np.int64)
+    if keys.size == 0:
+        return length
+    in_order = dense.size == 0 and _ascend(query)
+    near = np.int64(0)
+    for i in range(query.size):
+        if in_order:
+            near = _gallop(keys, near, keys.size, query[i])
+            at = near if near < keys.size and keys[near] == query[i] else np.int64(-1)
+        else:
+            at = position(keys, dense, query[i])
+        if at >= 0:
+            length[i] = offsets[at + 1] - offsets[at]
+    return length
+
+
 @inlined
 def _filter_shift(filter_: Words) -> Any:
     """By how much a hash is shifted to be the number of a bit of the filter, whose size is a power of two."""

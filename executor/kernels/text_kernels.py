@@ -98,6 +98,7 @@ def _search_run(
                 found[i] = _has(heap, end - after, pattern, cuts[1], cuts[2])
         return
     length = cuts[2] - cuts[1]
+    is_anywhere = length == cuts[parts]
     stop = offsets[first + count] - length + 1
     at = offsets[first]
     text = 0
@@ -120,7 +121,9 @@ def _search_run(
         elif at < start + before:
             at = min(start + before, end)
         else:
-            if _has(heap, start, pattern, 0, before):
+            if is_anywhere:
+                found[text] = 1
+            elif _has(heap, start, pattern, 0, before):
                 found[text] = _goes_on(heap, at + length, end, pattern, cuts)
             # Where the first place of a part does not do, no later one does.
             at = end

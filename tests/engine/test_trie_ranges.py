@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from adalog.executor.extenders import pairs
-from adalog.executor.extenders.pairs import trie_ranges
+from adalog.executor.extenders.pairs import PairExtender, trie_ranges
+from adalog.executor.join.batch import Batch
 from adalog.executor.join.ranges import expand
 from adalog.store.tries.trie import EMPTY, Csr, Trie
 
@@ -57,3 +58,22 @@ def test_a_column_without_gaps_is_read_by_place(gap: int | None, outside: list[i
             (at, v) for at, e in enumerate(asked.tolist()) for v in expected.get(e, [])
         ]
         expected |= {150: [5], 400: [6]}
+
+
+@pytest.mark.parametrize("step", [1, 2, 50])
+@pytest.mark.parametrize("each", [1, 3])
+def test_rows_of_many_keys_are_counted_as_they_are_long(step: int, each: int) -> None:
+    """With and without gaps between keys and values each; keys in any order, some of them not there."""
+    pairs_ = [(100 + step * key, value) for key in range(90) for value in range(1 + key % each)]
+    base = Csr.from_sorted(*(np.array(column, np.int64) for column in zip(*pairs_, strict=True)))
+    asked = np.arange(90, 300 + 90 * step, 7)
+    for trie in (
+        Trie(base),
+        Trie(EMPTY),
+        Trie(base).advanced(np.array([100, 104, 9000]), np.array([0, 5, 6]), np.array([False, True, True])),
+    ):
+        extender = PairExtender("?e", "?v", lambda trie=trie: trie, lambda: Trie(EMPTY), {"?e": 0, "?v": 1})  # type: ignore[misc]
+        for keys in (asked, asked[::-1], np.tile(asked, 2), asked[:5]):
+            batch = Batch(len(keys), {"?e": keys})
+            lengths = [trie.count(int(key)) for key in keys]
+            assert extender.count(batch, "?v").tolist() == extender.ranges(batch, "?v").length.tolist() == lengths

@@ -25,6 +25,11 @@ def extend_by_ranges(level: BoundLevel, batch: Batch) -> Iterator[Batch]:
     if values is not None:
         yield from extend_by_column(level, batch, values)
         return
+    if level.counts_alone:
+        count = level.ranged[0].count(batch, variable)
+        level.counts.candidates += int(count.sum())
+        yield weigh(batch, count)
+        return
     narrow, checking, rest = select_ranges(level.ranged, level.others, batch, variable)
     checks = [*checking, *rest]
     counting = level.counted and not checks

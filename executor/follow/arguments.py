@@ -3,8 +3,11 @@
 Feeds with the same owner, the value of a scalar argument, have lists in common, whose rows begin with the owner.
 
 A value that the database does not know has a code of the view's own until the database learns it, which is noticed
-by what was added to the dictionaries since. Relations are put together when a step first needs them, and their
-sorted levels are kept until a feed comes or goes.
+by what was added to the dictionaries since.
+
+Relations are put together again, with their sorted levels and the joins that read them, only when a step has to: it
+has a changed row that a feed asks for which came since, or many feeds came or went. Until then `relations` lack the
+rows of such feeds, and have those of feeds that went, whose heads are to be left out.
 """
 
 from __future__ import annotations
@@ -13,17 +16,23 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from adalog.executor.facts.facts import DerivedRelation, FactRows
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.question.inputs import Inputs
-from adalog.planner.feeds import SCALARS, FedBody
-from adalog.store.tries.trie import among
+from adalog.planner.feeds import FEED, SCALARS, FedBody
+from adalog.store.tries.trie import among, distinct
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.keys import spell
 from adalog.store.values.layout import code_of
+
+# Feeds that came or went, up to which relations need not be put together again.
+_FEW_FEEDS: Final = 128
+# Values that are looked up in plain Python.
+_FEW_VALUES: Final = 64
 
 
 @dataclass
@@ -58,6 +67,19 @@ class _Rows:
     def drop(self, feed: int) -> None:
         self.dropped.add(feed)
 
+    def asks_for(self, place: int, values: Column) -> bool:
+        """Whether a row that came since the rows were put together has one of some values in a column."""
+        young = self.young[place]
+        if len(values) <= _FEW_VALUES:
+            return bool(young) and not set(young).isdisjoint(values.tolist())
+        return bool(among(values, distinct(np.array(young, np.int64))).any())
+
+    def latest(self) -> FactRows:
+        """The rows as they were last put together."""
+        if self.columns is None:
+            self.columns = FactRows(_joined([], self.width))
+        return self.columns
+
     def settled(self) -> FactRows:
         known = self.columns
         if known is not None and not self.young[0] and not self.dropped:
@@ -79,10 +101,9 @@ class _Rows:
         return self.columns
 
     def read(self) -> DerivedRelation:
-        """The rows as joins read them: the same object as long as they are the same."""
-        columns = self.settled()
+        """The same as joins read them: the same object until they are put together again."""
         if self.parts is None:
-            self.parts = DerivedRelation.of([columns])
+            self.parts = DerivedRelation.of([self.latest()])
         return self.parts
 
     def taken(self) -> tuple[list[Column], list[Column]]:
@@ -148,10 +169,17 @@ class Arguments:
         self._rows |= {name: _Rows(widths[name], follows) for name in self._owned}
         # By feed and list.
         self._owners: dict[int, dict[str, int]] = {}
+        # Feeds that came and went since the relations were put together: those that went are among their rows.
+        self._came: set[int] = set()
+        self._went: set[int] = set()
         self._owning: Counter[tuple[str, int]] = Counter()
 
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
         """Takes the arguments of a feed; `given` has the codes of those that the database does not know."""
+        if feed in self._went:
+            self.settle()
+        if self._rows:
+            self._came.add(feed)
         if self._scalars is not None and inputs.start is not None:
             columns = [self._own(inputs.start.columns[name], given) for name in self._scalars]
             self._rows[SCALARS].add(feed, columns, 1)
@@ -178,6 +206,9 @@ class Arguments:
         return list(distinct.columns.values()), distinct.size
 
     def drop(self, feed: int) -> None:
+        if self._rows:
+            self._came.discard(feed)
+            self._went.add(feed)
         for name, rows in self._rows.items():
             if name not in self._owned:
                 rows.drop(feed)
@@ -200,17 +231,47 @@ class Arguments:
                     learned[own] = code_of(tag, number)
             self._seen[tag] = size
         if learned:
+            self.settle()
             self.values.learn(learned)
             for rows in self._rows.values():
                 rows.recode(learned)
         return learned
 
     def relations(self) -> dict[str, DerivedRelation]:
+        """The relations as they were last put together."""
         return {name: rows.read() for name, rows in self._rows.items()}
 
+    def settle(self) -> None:
+        """Puts the relations together: of the feeds that there are."""
+        if self._came or self._went:
+            for rows in self._rows.values():
+                rows.settled()
+            self._came, self._went = set(), set()
+
+    def settle_if_many(self) -> None:
+        """The same where many feeds came or went since the last time."""
+        if len(self._came) + len(self._went) > _FEW_FEEDS:
+            self.settle()
+
+    def asks_for(self, probes: Sequence[tuple[str, int, str]], batch: Batch) -> bool:
+        """Whether a feed that came since the relations were put together may ask for rows of a batch, by all
+        (relation, column, variable) that it has to be found by."""
+        if not self._came:
+            return False
+        return all(self._rows[name].asks_for(place, batch.columns[variable]) for name, place, variable in probes)
+
+    def present(self, heads: Batch) -> Batch:
+        """Heads without those of feeds that went."""
+        if not self._went or not heads.size:
+            return heads
+        if heads.size <= _FEW_VALUES and self._went.isdisjoint(heads.columns[FEED].tolist()):
+            return heads
+        return heads.keep(~among(heads.columns[FEED], np.array(sorted(self._went), np.int64)))
+
     def asked_for(self, name: str, place: int, batch: Batch, variable: str) -> Batch:
-        """The rows of a batch whose value of a variable some feed has in a column of a relation."""
-        known, values = self._rows[name].settled().levels((place,)).values[0], batch.columns[variable]
+        """The rows of a batch whose value of a variable some feed has in a column of a relation, as these were last
+        put together."""
+        known, values = self._rows[name].latest().levels((place,)).values[0], batch.columns[variable]
         if batch.size == 1:
             at = known.searchsorted(values[0])
             return batch if at < len(known) and known[at] == values[0] else Batch(0, {})
@@ -221,23 +282,27 @@ class Arguments:
         rows = self._rows[name]
         if rows.size > most:
             return None
-        codes: list[int] = rows.settled().levels((place,)).values[0].tolist()
+        self.settle()
+        codes: list[int] = rows.latest().levels((place,)).values[0].tolist()
         return codes
 
     def columns(self) -> dict[str, list[Column]]:
-        return {name: list(rows.settled().columns) for name, rows in self._rows.items()}
+        self.settle()
+        return {name: list(rows.latest().columns) for name, rows in self._rows.items()}
 
     def widths(self) -> dict[str, int]:
         return {name: rows.width for name, rows in self._rows.items()}
 
     def taken(self) -> tuple[dict[str, list[Column]], dict[str, list[Column]]]:
         """(the rows that came, the rows that went) since the last time, by the relations that they are of."""
+        self.settle()
         found = {name: rows.taken() for name, rows in self._rows.items()}
         came = {name: rows for name, (rows, _) in found.items() if rows and len(rows[0])}
         return came, {name: rows for name, (_, rows) in found.items() if rows and len(rows[0])}
 
     def sizes(self) -> dict[str, int]:
-        return {name: len(rows.settled()) for name, rows in self._rows.items()}
+        """About how many rows the relations have."""
+        return {name: rows.size for name, rows in self._rows.items()}
 
     def own(self, columns: Sequence[Column], given: Scratch) -> list[Column]:
         """Columns of another's codes with the view's for what the database does not know."""

@@ -116,12 +116,10 @@ class ReactionJoins:
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
         self._arguments.add(feed, inputs, given)
         self._feeds += 1
-        self._lasting.forget()
 
     def drop(self, feed: int) -> None:
         self._arguments.drop(feed)
         self._feeds -= 1
-        self._lasting.forget()
 
     def begin(self, at: Snapshot, run: QueryRun) -> None:
         """Makes what is kept from step to step, where something is."""
@@ -185,7 +183,9 @@ class ReactionJoins:
         if self._derivation is not None:
             databases = self._databases(tick.old)
             self._derivation.go(tick, databases, self._lists, run, self.constants(tick.new, run.values))
+        self._arguments.settle_if_many()
         fixed: dict[str, int] | None = None
+        begun = False
         covered = _Covered()
         for place, start in enumerate(self._starts(tick)):
             reaction = start.reaction
@@ -201,7 +201,6 @@ class ReactionJoins:
                 continue
             if fixed is None:
                 self._check_plans(tick.new)
-                self._lasting.go({self._source: tick}, self._still, self._relations(), run)
                 fixed = self.constants(tick.new, run.values)
             if fixed:
                 batch = with_columns(batch, fixed)
@@ -209,17 +208,24 @@ class ReactionJoins:
                     continue
             key = place, self._is_sure(reaction, batch, tick, run.strict)
             plan = self._plan_of(key, tick.new, run.cancel)
+            if self._arguments.asks_for(plan.probes, batch):
+                self._arguments.settle()
+                begun = False
             for name, column, variable in plan.probes:
                 batch = self._arguments.asked_for(name, column, batch, variable)
                 if not batch.size:
                     break
             if not batch.size:
                 continue
+            if not begun:
+                self._lasting.go({self._source: tick}, self._still, self._relations(), run)
+                begun = True
             join = self._lasting.join(key, plan.join.body.items, plan.given, plan.join.levels)
             if join is not None:
                 drive_few(join, entered if reaction.enters else left, run.cancel, batch, run.threads)
         forget_scratch()
-        return Heads(entered.rows(), left.rows())
+        present = self._arguments.present
+        return Heads(present(entered.rows()), present(left.rows()))
 
     def _relations(self) -> Mapping[str, Held]:
         kept = {} if self._derivation is None else self._derivation.relations
@@ -259,6 +265,7 @@ class ReactionJoins:
 
     def tuples_now(self, keys: Batch, at: Snapshot, run: QueryRun) -> Batch:
         """The tuples of groups at a moment, with weights where a row stands for several. Not within a step."""
+        self._arguments.settle()
         plan = self._group_plan_of(at, run.cancel)
         if self._derivation is not None:
             plan = replace(plan, body=self._derivation.read_at(plan.body, at))

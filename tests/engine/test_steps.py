@@ -106,6 +106,7 @@ class Followed:
     def go(self, new: Snapshot, cancel: Cancel | None = None) -> None:
         old, self.at = self.at, new
         changes = self.view.step(Moments(old, new), cancel or Cancel())
+        assert changes.keys() <= self.rows.keys(), "changes of feeds that went"
         for number, before in self.rows.items():
             change, now = changes.get(number), self.fresh(number, new)
             assert not isinstance(change, AdalogError), change
@@ -289,6 +290,46 @@ def test_arguments_that_come_and_go(world: World) -> None:
         followed.edges((6, 7))
 
 
+NAMED = "[:find ?b ?n :in $ ?a :where [?a :to ?b] [?a :name ?n]]"
+COUNTED = "[:find (count ?b) ?n :in $ ?a [?n ...] :where [?a :to ?b] [?a :age ?n]]"
+
+
+@pytest.mark.parametrize(("query", "more"), [(NAMED, ()), (COUNTED, ("[1 2]",))])
+def test_joins_are_bound_anew_for_feeds_that_came_when_a_row_asks_for_one(
+    query: str, more: tuple[str, ...], world: World, bindings: Bindings
+) -> None:
+    world.tx("[" + " ".join(f'{{:db/id {e} :name "n{e}" :age 1 :to 90}}' for e in range(1, 60)) + "]")
+    followed = Followed(world, query, "1", *more)
+    numbers = [0, *(followed.add(str(e), *more) for e in range(2, 20))]
+    for e in (19, 18, 19):
+        followed.edges((e, 40 + e))
+    bindings.taken()
+    for e in range(20, 40):
+        numbers.append(followed.add(str(e), *more))
+        followed.drop(numbers.pop(0))
+        # Of one that was there, of one that went, and of none.
+        before = e - 5 if e < 30 else 90 + e
+        followed.edges((before, 100 + e), (1, 100 + e))
+        if e < 24:
+            assert query == COUNTED or not bindings.taken(), e
+    bindings.taken()
+    followed.edges((39, 200))
+    assert bindings.taken()
+    followed.edges((39, 201), (38, 201))
+    assert not bindings.taken()
+
+
+def test_very_many_feeds_that_come_and_go(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adalog.executor.follow.arguments._FEW_FEEDS", 3)
+    world.tx("[" + " ".join(f'{{:db/id {e} :name "n{e}" :to 90}}' for e in range(1, 60)) + "]")
+    followed = Followed(world, NAMED, "1")
+    for e in range(2, 40):
+        number = followed.add(str(e))
+        if e % 3 and number - e % 2 in followed.rows:
+            followed.drop(number - e % 2)
+        followed.edges((e - e % 4, 100 + e), (1, 100 + e))
+
+
 def test_a_step_that_was_given_up_is_made_again(world: World) -> None:
     class GivenUpError(BaseException):
         """Whatever ends a step that is begun again."""
@@ -326,7 +367,7 @@ def test_what_is_kept_is_counted_and_given_back(world: World) -> None:
         followed.edges((2, 4))
         followed.edges((2, 4), sign="retract")
     assert followed.view.nbytes() == steady
-    followed.add()
+    followed.view.lighten()
     assert followed.view.nbytes() < steady
 
 

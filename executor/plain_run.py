@@ -39,9 +39,8 @@ from adalog.store.values.codes import Codes, Scratch
 _PLAIN_BYTES: Final = 2_000
 # Runs that came to nothing after which a plan is not tried again.
 _PATIENCE: Final = 4
-# Rows from which on rules are faster in columns.
-_MANY_ROWS: Final = 512
-# Rows of a settled run.
+# Cells of a settled run, and rows that it sorts or that are pulled.
+_FEW_CELLS: Final = 4_000
 _FEW_ROWS: Final = 256
 # A settled run that comes to nothing more often than once in some times is not tried any more.
 _CREDIT: Final = 32
@@ -95,8 +94,9 @@ GivenCodes = tuple[Sequence[int], tuple[int, int | None]]
 class SettledRun:
     """A plain run on one snapshot. `source`: the name of `$`. `types`: of the arguments as Python has them.
     `shown`: the slots of the columns. `shape`: of the answer. `has_pulls`: columns are entities to be pulled.
-    `takes_one`: the answer has one of the rows. `values_cost`: what reading the arguments may cost, in the
-    planner's unit. `credit`: it may still come to nothing."""
+    `takes_one`: the answer has one of the rows. `is_distinct`: rows are to be made distinct here. `most`: rows that
+    it may have. `values_cost`: what reading the arguments may cost, in the planner's unit. `credit`: it may still
+    come to nothing."""
 
     join: SettledJoin | SettledRules
     run: PlainRun
@@ -107,6 +107,7 @@ class SettledRun:
     is_distinct: bool
     has_pulls: bool
     takes_one: bool
+    most: int
     values_cost: float
     credit: int = _CREDIT
 
@@ -119,6 +120,11 @@ class SettledRun:
         settled = join.settled(run.given)
         if plain is None or settled is None or len(known) < len(types) or run.work.cost >= BRIEF_COST:
             return None
+        is_distinct, has_pulls = run.plan.distinct, any(isinstance(each, FindPull) for each in find.elements)
+        if is_distinct and settled.slots.keys() == set(run.shown):
+            settled.merge()
+            is_distinct = False
+        most = _FEW_CELLS // len(run.shown)
         return SettledRun(
             settled,
             run,
@@ -126,9 +132,10 @@ class SettledRun:
             known,
             [settled.slots[name] for name in run.shown],
             "maps" if find.keys else find.shape,
-            run.plan.distinct,
-            any(isinstance(each, FindPull) for each in find.elements),
+            is_distinct,
+            has_pulls,
             find.takes_one,
+            min(most, _FEW_ROWS) if has_pulls or run.order else most,
             BRIEF_COST - run.work.cost,
         )
 
@@ -155,9 +162,9 @@ class SettledRun:
         """The codes of the distinct rows that are shown, by column; None where it takes more than a moment to make
         them, or there are more than `most`. `codes`: of the snapshot."""
         prefix, window = given
-        found = self.join.columns(prefix, self.shown, min(most, _FEW_ROWS))
+        found = self.join.columns(prefix, self.shown, min(most, self.most))
         if found is None:
-            self.credit -= _LOSS
+            self.lost()
             return None
         if self.credit < _CREDIT:
             self.credit += 1
@@ -168,13 +175,17 @@ class SettledRun:
                 shown = list(zip(*rows, strict=True))
         if self.takes_one and len(shown[0]) > 1:
             # Which of them is chosen as for any question.
-            self.credit -= _LOSS
+            self.lost()
             return None
         if self.run.order and len(shown[0]) > 1:
             arrays = [np.array(column, np.int64) for column in shown]
             places = sorted_rows(arrays, codes, self.run.order, window[1])
             shown = [column[places].tolist() for column in arrays]
         return shown if window == _ALL else [column[slice(*window)] for column in shown]
+
+    def lost(self) -> None:
+        """A run came to nothing, or its rows did."""
+        self.credit -= _LOSS
 
     def result(self, snapshot: Snapshot, columns: Sequence[Sequence[int]]) -> Result:
         """The answer that has these rows."""
@@ -292,8 +303,6 @@ class PlainRun:
         if depth < len(plan.levels):
             self.left -= 1
             return None
-        if plan.program.strata and rows.size > _MANY_ROWS:
-            self.left -= 1
         rows = rows.only(self.kept)
         held = rows.nbytes
         cancel.budget.take(held + (held + DISTINCT_BYTES * rows.size if plan.distinct else 0))

@@ -232,6 +232,8 @@ class Pool:
                 return None
             rows = CodedRows(run.shape, columns)
             shown = show(rows)
+            if shown is None:
+                run.lost()
             if cache is not None and key is not None and shown is not None:
                 cache.keep(key, run.result(snapshot, columns), snapshot)
             return shown

@@ -6,8 +6,8 @@ kernel does not know, and relations with aggregates, are left to that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from adalog.executor.join.small.settled import BUFFERS
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.kernels.memory import MEMORY, RuleBuffers
 from adalog.executor.kernels.seed import SEED
+from adalog.executor.kernels.small_join import MERGED
 from adalog.executor.kernels.small_rules import (
     ALL,
     ARENA,
@@ -34,6 +35,7 @@ from adalog.executor.kernels.small_rules import (
     sort_words,
     table_words,
 )
+from adalog.planner.model.logical import LevelPlan, Node, RelationAtom
 from adalog.planner.model.plan import Plan
 from adalog.planner.model.program import RulePlan, Stratum
 from adalog.planner.model.version import Version
@@ -44,12 +46,17 @@ _VERSIONS = {Version.ALL: ALL, Version.OLDER: OLDER, Version.RECENT: RECENT}
 
 @dataclass(frozen=True, slots=True)
 class SettledRules:
-    """Rules and a join over one snapshot, as `SettledJoin`: `numbers` with their places, `held`: what these lead
-    to, `slots`: of the columns of the join. Thread-safe."""
+    """Rules and a join over one snapshot, as `SettledJoin`: `numbers` with their places, where the last record of
+    the join begins at `last`, `held`: what these lead to, `slots`: of the columns of the join. Thread-safe."""
 
     numbers: Column
+    last: int
     held: Sequence[Place]
     slots: Mapping[str, int]
+
+    def merge(self) -> None:
+        """As of `SettledJoin`."""
+        self.numbers[self.last + 2] |= MERGED
 
     def columns(self, prefix: Sequence[int], slots: Sequence[int], most: int) -> list[list[int]] | None:
         """As of `SettledJoin`."""
@@ -63,12 +70,14 @@ class SettledRules:
 @dataclass(frozen=True, slots=True)
 class SmallRules:
     """`numbers`: as of `kernels.small_rules`. `places`: the words of them that each run fills in. `names`: the
-    columns of the join after its last level, and their slots; `width`: up to which one these are."""
+    columns of the join after its last level, and their slots; `width`: up to which one these are. `last`: the first
+    word of the last record of the join."""
 
     numbers: Column
     places: Sequence[tuple[int, Placed]]
     names: Sequence[tuple[str, int]]
     width: int
+    last: int
 
     @staticmethod
     def of(plan: Plan, binding: Binding, given: Sequence[str]) -> SmallRules | None:
@@ -98,7 +107,7 @@ class SmallRules:
         """The same over what its parts read now."""
         numbers = self.numbers.copy()
         held = placed(self.places, numbers)
-        return None if held is None else SettledRules(numbers, held, dict(self.names))
+        return None if held is None else SettledRules(numbers, self.last, held, dict(self.names))
 
 
 def _derived(numbers: Column, prefix: Sequence[int]) -> int:
@@ -126,12 +135,14 @@ class _Writer:
         self._words: list[int] = [0] * HEAD
         self._places: list[tuple[int, Placed]] = []
         self._named: list[int] = []
+        # The columns of recent rows with which rules begin.
+        self._scanned: dict[int, Sequence[int]] = {}
 
     def written(self) -> SmallRules | None:
         plan, words = self._plan, self._words
         strata = plan.program.strata
-        rules: list[RulePlan | Plan] = [rule for each in strata for rule in (*each.once, *each.rounds)]
-        programs = [self._program(each) for each in (*rules, plan)]
+        rules = [rule for each in strata for rule in (*each.once, *each.rounds)]
+        programs = [*map(self._rule_program, rules), self._program(plan.body.items, plan.given, plan.levels)]
         known = [each for each in programs if each is not None]
         # What the columns of an arena are for is known now: all sorts are.
         arena = self._laid_out()
@@ -148,18 +159,33 @@ class _Writer:
         words += self._named
         if len(words) > MOST_WORDS:
             return None
-        return SmallRules(np.array(words, np.int64), self._places, program.names[-1], program.widths[-1])
+        last = words[words[2] + 1] + program.last
+        return SmallRules(np.array(words, np.int64), self._places, program.names[-1], program.widths[-1], last)
 
-    def _program(self, rule: RulePlan | Plan) -> Program | None:
-        """The program of a rule or of the query's join, which reads tables of the kernel."""
-        binding = self._binding
+    def _rule_program(self, rule: RulePlan) -> Program | None:
+        """Of a rule: it begins with the recent rows that it needs, if these are all read in one place."""
         if not set(rule.given) <= set(self._given):
             return None
+        recent, sorts = _recent_atom(rule), dict(self._sorts)
+        if recent is not None:
+            names = [term for term in recent.terms if isinstance(term, str)]
+            items = [each for each in rule.body.items if each is not recent]
+            program = self._program(items, (*rule.given, *names), _levels_after(rule.levels, names))
+            if program is not None:
+                places = [place for place, term in enumerate(recent.terms) if isinstance(term, str)]
+                self._scanned[id(rule)] = places
+                return program
+            self._sorts = sorts
+        return self._program(rule.body.items, rule.given, rule.levels)
+
+    def _program(self, items: Sequence[Node], given: Sequence[str], levels: Sequence[LevelPlan]) -> Program | None:
+        """The program of a join that reads tables of the kernel."""
+        binding = self._binding
         binding.relations = {name: SmallTable(name, self._sorts) for name in self._relations}
         binding.readers, binding.lasting = [], True
-        join = binding.join_of(rule.body.items, rule.given, rule.levels, False)
+        join = binding.join_of(items, given, levels, False)
         binding.relations = {}
-        return join.program(rule.given) if join is not None and binding.lasting else None
+        return join.program(given) if join is not None and binding.lasting else None
 
     def _laid_out(self) -> int:
         """Writes tables and sorts; the words of the arena that these take."""
@@ -196,16 +222,42 @@ class _Writer:
 
     def _write_rule(self, rule: RulePlan | Plan, program: Program) -> None:
         words, slots = self._words, dict(program.names[-1])
-        target, delta, head = -1, -1, []
+        target, delta, head, columns = -1, -1, [], self._scanned.get(id(rule), ())
         if isinstance(rule, RulePlan):
             target, head = self._numbers[rule.target], [slots[name] for name in rule.head]
             delta = -1 if rule.delta is None else self._numbers[rule.delta]
         first = len(words)
-        words += (0, 0, program.records, target, delta, len(rule.given), len(head))
-        words += (*(self._given.index(name) for name in rule.given), *head)
+        words += (0, 0, program.records, target, delta, len(rule.given), len(head), len(columns), 0, -1)
+        words += (*(self._given.index(name) for name in rule.given), *head, *columns)
         words[first + 1] = base = len(words)
         words += program.words
+        own = program.values_slot
+        if head.count(own) == 1:
+            words[first + 8 : first + 10] = base + program.last, head.index(own)
         self._places += [(base + word, asked) for word, asked in program.places]
         for word, sort in program.derived:
             self._named += (base + word, sort)
         words[first] = len(words)
+
+
+def _recent_atom(rule: RulePlan) -> RelationAtom | None:
+    """What reads the recent rows of a rule's relation, if it reads all of them."""
+    for item in rule.body.items:
+        if isinstance(item, RelationAtom) and item.relation == rule.delta and item.version is Version.RECENT:
+            names = [term for term in item.terms if isinstance(term, str)]
+            is_plain = len(set(names)) == len(names) and all(t is None or isinstance(t, str) for t in item.terms)
+            return item if names and is_plain and not set(names) & set(rule.given) else None
+    return None
+
+
+def _levels_after(levels: Sequence[LevelPlan], names: Collection[str]) -> list[LevelPlan]:
+    """The levels that are left where some variables are bound first. A level does not say that it keeps those that
+    the given order binds after it."""
+    left: list[LevelPlan] = []
+    bound_later: frozenset[str] = frozenset()
+    for level in reversed(levels):
+        if level.variable in names:
+            bound_later |= {level.variable}
+        else:
+            left.append(level if level.keep is None else replace(level, keep=level.keep | bound_later))
+    return left[::-1]

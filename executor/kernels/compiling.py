@@ -26,6 +26,12 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], Kernel(function, {}))
 
 
+def borrowing_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """As `kernel`, for one that makes no arrays and calls none that does. It does not count references to arrays,
+    which its caller holds: that would be an atomic operation for each one that a kernel hands to another."""
+    return cast(Callable[P, R], Kernel(function, {"_nrt": False}))
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """A function whose code becomes a part of each kernel that calls it."""
     return cast(Callable[P, R], Inlined(function, {"inline": "always"}))
@@ -53,7 +59,7 @@ LOADING: Final = _Loading()
 class Kernel:
     """A function and, from the first call on, what Numba made of it. Kernels may call each other."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, str]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         # Numba looks for these two where it inlines a call.
         self.py_func = function
@@ -91,7 +97,7 @@ class PythonIfFew(Kernel):
             return self.py_func(*arguments)
 
 
-def _compiled_lazily(function: Callable[..., Any], options: dict[str, str]) -> Any:
+def _compiled_lazily(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     from numba import njit
     from numba.core import serialize
     from numba.core.compiler import CompileResult

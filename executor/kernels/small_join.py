@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from adalog.executor.kernels.compiling import kernel
+from adalog.executor.kernels.compiling import borrowing_kernel
 from adalog.executor.kernels.group_kernels import mix
 from adalog.executor.kernels.range_kernels import Ints
 
@@ -84,7 +84,7 @@ _NO_KEY: Final = -1
 _LIGHT: Final = 1 << 50
 
 
-@kernel
+@borrowing_kernel
 def _first(memory: Ints, place: Any, lo: Any, hi: Any, x: Any) -> Any:
     """The first number in [lo, hi) whose word is at least x, else hi."""
     while lo < hi:
@@ -96,14 +96,14 @@ def _first(memory: Ints, place: Any, lo: Any, hi: Any, x: Any) -> Any:
     return lo
 
 
-@kernel
+@borrowing_kernel
 def _found(memory: Ints, place: Any, lo: Any, hi: Any, x: Any) -> Any:
     """The number in [lo, hi) of the word x, or -1."""
     at = _first(memory, place, lo, hi, x)
     return at if at < hi and memory[place + at] == x else -1
 
 
-@kernel
+@borrowing_kernel
 def _base_position(memory: Ints, base: Any, key: Any) -> Any:
     """The position of a key in a base, or -1."""
     size = memory[base]
@@ -121,7 +121,7 @@ def _base_position(memory: Ints, base: Any, key: Any) -> Any:
     return word >> 32 if byte & 4 else (word << 32) >> 32
 
 
-@kernel
+@borrowing_kernel
 def _has_key(memory: Ints, trie: Any, key: Any) -> Any:
     for i in range(memory[trie + 1]):
         level = memory[trie + 2 + i]
@@ -131,13 +131,13 @@ def _has_key(memory: Ints, trie: Any, key: Any) -> Any:
     return _base_position(memory, memory[trie], key) >= 0
 
 
-@kernel
+@borrowing_kernel
 def _is_added(memory: Ints, level: Any, place: Any) -> Any:
     byte = memory[level + 4] + place
     return (memory[byte >> 3] >> ((byte & 7) << 3)) & 0xFF != 0
 
 
-@kernel
+@borrowing_kernel
 def _has_pair(memory: Ints, trie: Any, key: Any, value: Any) -> Any:
     for i in range(memory[trie + 1]):
         level = memory[trie + 2 + i]
@@ -155,7 +155,7 @@ def _has_pair(memory: Ints, trie: Any, key: Any, value: Any) -> Any:
     return _found(memory, memory[base + 5], memory[offsets], memory[offsets + 1], value) >= 0
 
 
-@kernel
+@borrowing_kernel
 def _written_row(memory: Ints, trie: Any, key: Any, scratch: Ints) -> Any:
     """Writes the values of a key with signed pairs: (where in `scratch`, how many); -1 where they are too many."""
     size: Any = np.int64(0)
@@ -199,7 +199,7 @@ def _written_row(memory: Ints, trie: Any, key: Any, scratch: Ints) -> Any:
     return here, size
 
 
-@kernel
+@borrowing_kernel
 def _nodes(memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any) -> Any:
     """The nodes of a relation's level under a prefix: (where its values are, from, to)."""
     place, order, depth = program[at + 1], program[at + 2], program[at + 3]
@@ -213,8 +213,8 @@ def _nodes(memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: A
     return memory[place + 3 * depth], lo, hi
 
 
-@kernel
-def _range(
+@borrowing_kernel
+def range_of(
     memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any, state: Ints, j: Any, cell: Any
 ) -> Any:
     """How many values a part has for a prefix. Notes in `state` where they are, from and to, and of a row with
@@ -251,7 +251,7 @@ def _range(
     return hi - lo
 
 
-@kernel
+@borrowing_kernel
 def _holds(memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any) -> Any:
     """Whether a check accepts a row."""
     kind = program[at]
@@ -268,7 +268,7 @@ def _holds(memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: A
     return _has_pair(memory, program[at + 1], key, value)
 
 
-@kernel
+@borrowing_kernel
 def _is_in(memory: Ints, state: Ints, ranges: Any, best: Any, x: Any) -> Any:
     """Whether a candidate of one range is in all others, which are asked for ascending ones."""
     for j in range(ranges):
@@ -287,7 +287,7 @@ def _is_in(memory: Ints, state: Ints, ranges: Any, best: Any, x: Any) -> Any:
     return True
 
 
-@kernel
+@borrowing_kernel
 def _least(
     memory: Ints, program: Ints, first: Any, ranges: Any, frames: Ints, side: Any, row: Any, state: Ints, cells: Any
 ) -> Any:
@@ -295,7 +295,7 @@ def _least(
     best: Any = np.int64(0)
     least: Any = np.int64(1)
     for j in range(ranges):
-        size = _range(memory, program, first + PART * j, frames, side, row, state, j, cells + j)
+        size = range_of(memory, program, first + PART * j, frames, side, row, state, j, cells + j)
         if size < 0:
             return best, np.int64(_UNKNOWN)
         if j == 0 or size < least:
@@ -305,8 +305,8 @@ def _least(
     return best, least
 
 
-@kernel
-def _candidates(memory: Ints, slot: Any, state: Ints, best: Any, scratch: Ints, place: Any) -> Any:
+@borrowing_kernel
+def candidates_of(memory: Ints, slot: Any, state: Ints, best: Any, scratch: Ints, place: Any) -> Any:
     """(where the values of a range are, from, to): -1 if they are too many. place: of `scratch`."""
     s = _STATE * best
     if slot < 0:
@@ -317,7 +317,7 @@ def _candidates(memory: Ints, slot: Any, state: Ints, best: Any, scratch: Ints, 
     return np.int64(place + start), np.int64(0), np.int64(size)
 
 
-@kernel
+@borrowing_kernel
 def _passes(memory: Ints, program: Ints, at: Any, checks: Any, frames: Ints, side: Any, row: Any) -> Any:
     """Whether some checks, none of which is a join, accept a row. Those of a group follow each other."""
     i = 0
@@ -339,7 +339,7 @@ def _passes(memory: Ints, program: Ints, at: Any, checks: Any, frames: Ints, sid
     return True
 
 
-@kernel
+@borrowing_kernel
 def _matches(
     memory: Ints,
     program: Ints,
@@ -371,7 +371,7 @@ def _matches(
                 return np.int64(1)
             values, lo, hi = np.int64(0), np.int64(0), np.int64(0)
             if least > 0:
-                values, lo, hi = _candidates(memory, slot, own, best, scratch[base:], scratch_place + base)
+                values, lo, hi = candidates_of(memory, slot, own, best, scratch[base:], scratch_place + base)
                 if hi < 0:
                     return np.int64(_UNKNOWN)
             own[_CURSOR], own[_CURSOR + 1], own[_CURSOR + 2], own[_CURSOR + 3] = values, lo, hi, best
@@ -401,7 +401,7 @@ def _matches(
     return np.int64(0)
 
 
-@kernel
+@borrowing_kernel
 def _accepted(
     memory: Ints,
     program: Ints,
@@ -437,7 +437,7 @@ def _accepted(
     return np.int64(1)
 
 
-@kernel
+@borrowing_kernel
 def _are_light(frames: Ints, side: Any, rows: Any) -> Any:
     """Whether weights are so small that sums of them surely fit 64 bits."""
     weights = frames.shape[1] - 1
@@ -447,7 +447,7 @@ def _are_light(frames: Ints, side: Any, rows: Any) -> Any:
     return True
 
 
-@kernel
+@borrowing_kernel
 def _merged(program: Ints, at: Any, kept: Any, frames: Ints, side: Any, rows: Any, scratch: Ints, seed: Any) -> Any:
     """Makes rows distinct by the slots that are kept, and sums their weights; the new number of rows."""
     size = 4
@@ -484,7 +484,7 @@ def _merged(program: Ints, at: Any, kept: Any, frames: Ints, side: Any, rows: An
     return count
 
 
-@kernel
+@borrowing_kernel
 def _write_row(program: Ints, at: Any, kept: Any, frames: Ints, side: Any, row: Any, m: Any, weight: Any) -> None:
     """Writes the kept slots of a row, with a weight, to row `m` of the other side. at: of the first of them."""
     out = 1 - side
@@ -494,7 +494,83 @@ def _write_row(program: Ints, at: Any, kept: Any, frames: Ints, side: Any, row: 
     frames[out, frames.shape[1] - 1, m] = weight
 
 
-@kernel
+@borrowing_kernel
+def _write_rows(
+    memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any, m: Any, values: Any, n: Any
+) -> None:
+    """Writes the kept slots of a row with each of n values, from row `m` of the other side on. at: the record."""
+    out = 1 - side
+    slot, mode, kept = program[at + 1], program[at + 2], program[at + 5]
+    for j in range(kept):
+        own = program[at + HEAD + j]
+        if own == slot:
+            for p in range(n):
+                frames[out, own, m + p] = memory[values + p]
+        else:
+            code = frames[side, own, row]
+            for p in range(n):
+                frames[out, own, m + p] = code
+    if mode & WEIGHTED:
+        weights = frames.shape[1] - 1
+        weight = frames[side, weights, row]
+        for p in range(n):
+            frames[out, weights, m + p] = weight
+
+
+@borrowing_kernel
+def _read(
+    memory: Ints,
+    program: Ints,
+    at: Any,
+    frames: Ints,
+    side: Any,
+    rows: Any,
+    scratch: Ints,
+    scratch_place: Any,
+    state: Ints,
+) -> Any:
+    """The level whose record at a place only reads the values of a key; the number of its rows, -1 if too many."""
+    slot, mode, kept = program[at + 1], program[at + 2], program[at + 5]
+    part = at + HEAD + kept
+    trie, own = program[part + 1], program[part + 2]
+    base, first = memory[trie], np.int64(0)
+    # Without signed pairs, and with a table of places.
+    is_flat = memory[trie + 1] == 0 and memory[base] > 0 and memory[base + 2] > 0
+    span, dense, offsets, values = memory[base + 2], memory[base + 3], memory[base + 4], memory[base + 5]
+    if is_flat:
+        first = memory[memory[base + 1]]
+    out = 1 - side
+    m: Any = np.int64(0)
+    for row in range(rows):
+        source, lo, hi = values, np.int64(0), np.int64(0)
+        if is_flat:
+            place = (program[part + 3] if own < 0 else frames[side, own, row]) - first
+            if place < 0 or place >= span:
+                continue
+            # As in `_base_position`.
+            byte = dense + 4 * place
+            word = memory[byte >> 3]
+            place = word >> 32 if byte & 4 else (word << 32) >> 32
+            if place < 0:
+                continue
+            lo, hi = memory[offsets + place], memory[offsets + place + 1]
+        elif range_of(memory, program, part, frames, side, row, state, 0, scratch_place) > 0:
+            source, lo, hi = candidates_of(memory, slot, state, 0, scratch, scratch_place)
+        n = hi - lo
+        state[WORK] -= n
+        if hi < 0 or m + n > frames.shape[2] or state[WORK] < 0:
+            return np.int64(_UNKNOWN)
+        if n == 1 and not mode & WEIGHTED:
+            for j in range(kept):
+                keeps = program[at + HEAD + j]
+                frames[out, keeps, m] = memory[source + lo] if keeps == slot else frames[side, keeps, row]
+        else:
+            _write_rows(memory, program, at, frames, side, row, m, source + lo, n)
+        m += n
+    return m
+
+
+@borrowing_kernel
 def extend(
     memory: Ints,
     program: Ints,
@@ -532,7 +608,12 @@ def extend(
         looked: Any = 0
         skipped: Any = 0
         known = True
-        for row in range(rows):
+        takes_all = ranges == 1 and checks == 0 and slot >= 0 and not mode & (COUNTED | ASKED)
+        is_read = takes_all and program[first] == PAIRS
+        if is_read:
+            m = looked = _read(memory, program, at, frames, side, rows, scratch, scratch_place, state)
+            known = m >= 0
+        for row in range(0 if is_read else rows):
             best, least = _least(memory, program, first, ranges, frames, side, row, state, scratch_place)
             if least < 0:
                 known = False
@@ -546,10 +627,19 @@ def extend(
                 state[WORK] -= least * (ranges + checks)
                 if state[WORK] < 0:
                     break
-                values, lo, hi = _candidates(memory, slot, state, best, scratch, scratch_place)
+                values, lo, hi = candidates_of(memory, slot, state, best, scratch, scratch_place)
                 if hi < 0:
                     known = False
                     break
+                if takes_all:
+                    # Nothing has to be asked of each value.
+                    if m + hi - lo > frames.shape[2]:
+                        known = False
+                        break
+                    _write_rows(memory, program, at, frames, side, row, m, values + lo, hi - lo)
+                    total = hi - lo
+                    m += total
+                    continue
                 for p in range(lo, hi):
                     if slot >= 0:
                         x = memory[values + p]

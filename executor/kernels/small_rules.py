@@ -16,8 +16,13 @@ round.
     those with it, of sorts before each round, of sorts at its end, of its tables; these sorts, those sorts, these
     tables; the rules, each after the one before it
     a rule: where the next one is; where its program is, its records, the table it derives, the table whose rows of
-    the last round it needs, or -1; the numbers of what it is given, and of columns that it derives; the places of
-    the former in `start`; the slots of the latter
+    the last round it needs, or -1; the numbers of what it is given, of columns that it derives, and of columns of
+    those rows that its prefixes begin with; where its last record is, or 0, and which column it derives; the places
+    of what it is given in `start`; the slots of what it derives; these columns
+
+A rule over the rows of the last round begins with them, some at a time, as prefixes, if its program says so. So
+they are not sorted, and a frame never has to hold all that a round derives. Where the last record only reads the
+values of a key, these go straight into the table.
 """
 
 from __future__ import annotations
@@ -26,10 +31,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from adalog.executor.kernels.compiling import kernel
+from adalog.executor.kernels.compiling import borrowing_kernel, inlined
 from adalog.executor.kernels.group_kernels import mix
 from adalog.executor.kernels.range_kernels import Ints
-from adalog.executor.kernels.small_join import CANDIDATES, WORK, extend
+from adalog.executor.kernels.small_join import CANDIDATES, WORK, candidates_of, extend, range_of
+from adalog.executor.kernels.small_join import HEAD as RECORD
 
 HEAD: Final = 9
 SORT: Final = 10
@@ -37,7 +43,7 @@ SORT: Final = 10
 MOST_COLUMNS: Final = SORT - 4
 STRATUM: Final = 7
 """Words of a stratum before its lists."""
-RULE: Final = 7
+RULE: Final = 10
 """Words of a rule before its lists."""
 
 ALL: Final = 0
@@ -49,14 +55,19 @@ MOST_FACTS: Final = 2048
 MOST_WORDS: Final = 4096
 ARENA: Final = 1 << 17
 """Words for tables and sorted levels."""
-ORDERS: Final = 2 * MOST_FACTS
-"""The first words of the arena: numbers of rows while they are sorted."""
+_DIGITS: Final = 256
+ORDERS: Final = 2 * MOST_FACTS + _DIGITS
+"""The first words of the arena: numbers of rows while they are sorted, and how many have a digit."""
 MOST_WORK: Final = 1 << 15
 """Candidates that rules may look at, rows that they may derive and that may be sorted."""
 
 # Of a table: how many rows, where the recent ones begin and end, the size of its hash. Rows follow, then the hash.
 _TABLE: Final = 4
 _FIRST_HASH: Final = 64
+# Rows that are sorted by insertion.
+_FEW: Final = 16
+# Rows of the last round that a rule begins with at once.
+_PREFIXES: Final = 64
 
 
 def table_words(arity: int) -> int:
@@ -69,15 +80,13 @@ def sort_words(columns: int) -> int:
     return 3 * columns + columns * MOST_FACTS + (columns - 1) * (MOST_FACTS + 1)
 
 
-@kernel
-def _hash_of(arena: Ints, rows: Any, arity: Any, row: Any, seed: Any) -> Any:
-    h = seed
-    for j in range(arity):
-        h = mix(h, arena[rows + j * MOST_FACTS + row], seed)
-    return h
+@inlined
+def _hash_of(value: Any, column: Any, seed: Any) -> Any:
+    """The share of a column in the hash of a row, which is the exclusive or of all."""
+    return mix(seed + np.uint64(column), value, seed)
 
 
-@kernel
+@borrowing_kernel
 def _grown(arena: Ints, table: Any, arity: Any, size: Any, seed: Any) -> None:
     """Has a table hash its rows into so many places."""
     rows = table + _TABLE
@@ -87,48 +96,101 @@ def _grown(arena: Ints, table: Any, arity: Any, size: Any, seed: Any) -> None:
         arena[places + i] = 0
     mask = np.uint64(size - 1)
     for row in range(arena[table]):
-        at = _hash_of(arena, rows, arity, row, seed) & mask
+        h = np.uint64(0)
+        for j in range(arity):
+            h ^= _hash_of(arena[rows + j * MOST_FACTS + row], j, seed)
+        at = h & mask
         while arena[places + np.int64(at)] != 0:
             at = (at + np.uint64(1)) & mask
         arena[places + np.int64(at)] = row + 1
 
 
-@kernel
-def _entered(
+@inlined
+def _entered(arena: Ints, table: Any, arity: Any, h: Any, seed: Any) -> Any:
+    """Adds the row that was written after the last one, unless the table has it; whether there was room for it. h:
+    its hash."""
+    rows = table + _TABLE
+    places = rows + arity * MOST_FACTS
+    count = arena[table]
+    mask = np.uint64(arena[table + 3] - 1)
+    at = h & mask
+    while True:
+        known = arena[places + np.int64(at)]
+        if known == 0:
+            break
+        same = True
+        for j in range(arity):
+            if arena[rows + j * MOST_FACTS + known - 1] != arena[rows + j * MOST_FACTS + count]:
+                same = False
+                break
+        if same:
+            return True
+        at = (at + np.uint64(1)) & mask
+    if count == MOST_FACTS - 1:
+        # The next one has to have a place.
+        return False
+    arena[places + np.int64(at)] = count + 1
+    arena[table] = count + 1
+    if 2 * (count + 1) > arena[table + 3]:
+        _grown(arena, table, arity, 4 * arena[table + 3] if count < MOST_FACTS // 2 else 2 * MOST_FACTS, seed)
+    return True
+
+
+@borrowing_kernel
+def _entered_rows(
     arena: Ints, table: Any, arity: Any, words: Ints, slots: Any, frames: Ints, side: Any, n: Any, seed: Any
 ) -> Any:
     """Adds those rows of a frame that a table lacks; whether there was room for them. slots: where in `words`."""
     rows = table + _TABLE
-    places = rows + arity * MOST_FACTS
     for row in range(n):
-        count = arena[table]
-        if 2 * (count + 1) > arena[table + 3]:
-            if count == MOST_FACTS:
-                return False
-            _grown(arena, table, arity, 4 * arena[table + 3] if count < MOST_FACTS // 2 else 2 * MOST_FACTS, seed)
-        mask = np.uint64(arena[table + 3] - 1)
-        # Where the next row would be.
+        h = np.uint64(0)
         for j in range(arity):
-            arena[rows + j * MOST_FACTS + count] = frames[side, words[slots + j], row]
-        at = _hash_of(arena, rows, arity, count, seed) & mask
-        while True:
-            known = arena[places + np.int64(at)]
-            if known == 0:
-                arena[places + np.int64(at)] = count + 1
-                arena[table] = count + 1
-                break
-            same = True
-            for j in range(arity):
-                if arena[rows + j * MOST_FACTS + known - 1] != arena[rows + j * MOST_FACTS + count]:
-                    same = False
-                    break
-            if same:
-                break
-            at = (at + np.uint64(1)) & mask
+            value = frames[side, words[slots + j], row]
+            arena[rows + j * MOST_FACTS + arena[table]] = value
+            h ^= _hash_of(value, j, seed)
+        if not _entered(arena, table, arity, h, seed):
+            return False
     return True
 
 
-@kernel
+@borrowing_kernel
+def _entered_values(
+    memory: Ints,
+    arena: Ints,
+    table: Any,
+    arity: Any,
+    words: Ints,
+    slots: Any,
+    own: Any,
+    frames: Ints,
+    side: Any,
+    row: Any,
+    values: Any,
+    n: Any,
+    seed: Any,
+) -> Any:
+    """The same of the rows that a prefix and each of n values make. own: the column of the values."""
+    rows = table + _TABLE
+    others = np.uint64(0)
+    for j in range(arity):
+        if j != own:
+            others ^= _hash_of(frames[side, words[slots + j], row], j, seed)
+    written = np.int64(-1)
+    for p in range(n):
+        count = arena[table]
+        if count != written:
+            for j in range(arity):
+                if j != own:
+                    arena[rows + j * MOST_FACTS + count] = frames[side, words[slots + j], row]
+            written = count
+        value = memory[values + p]
+        arena[rows + own * MOST_FACTS + count] = value
+        if not _entered(arena, table, arity, others ^ _hash_of(value, own, seed), seed):
+            return False
+    return True
+
+
+@borrowing_kernel
 def _compared(arena: Ints, rows: Any, words: Ints, columns: Any, k: Any, first: Any, second: Any) -> Any:
     """The number of the first of k columns in which two rows differ, k for equal ones; below 0 where the first row
     is the lesser: -1 - that number."""
@@ -142,37 +204,58 @@ def _compared(arena: Ints, rows: Any, words: Ints, columns: Any, k: Any, first: 
     return np.int64(k)
 
 
-@kernel
+@borrowing_kernel
 def _ordered(arena: Ints, rows: Any, words: Ints, columns: Any, k: Any, lo: Any, n: Any) -> Any:
     """Sorts the numbers of n rows from `lo` on; where in the arena they are."""
     here: Any = np.int64(0)
-    is_sorted = True
+    is_sorted: Any = True
+    i: Any
+    j: Any
     for i in range(n):
         arena[i] = lo + i
         if i and is_sorted:
             is_sorted = _compared(arena, rows, words, columns, k, lo + i - 1, lo + i) < 0
-    width = np.int64(n if is_sorted else 1)
-    while width < n:
-        there = np.int64(MOST_FACTS) - here
-        for left in range(0, n, 2 * width):
-            middle, right = min(left + width, n), min(left + 2 * width, n)
-            p, q = np.int64(left), np.int64(middle)
-            for m in range(left, right):
-                takes_first = q == right
-                if p < middle and q < right:
-                    takes_first = _compared(arena, rows, words, columns, k, arena[here + p], arena[here + q]) < 0
-                if takes_first:
-                    arena[there + m] = arena[here + p]
-                    p += 1
-                else:
-                    arena[there + m] = arena[here + q]
-                    q += 1
-        here = there
-        width *= 2
+    if is_sorted:
+        return here
+    if n <= _FEW:
+        for i in range(1, n):
+            row = arena[i]
+            j = i
+            while j > 0 and _compared(arena, rows, words, columns, k, row, arena[j - 1]) < 0:
+                arena[j] = arena[j - 1]
+                j -= 1
+            arena[j] = row
+        return here
+    # By a digit after the other, the least one of the last column first. Digits that all rows share are left out.
+    for j in range(k - 1, -1, -1):
+        column = rows + words[columns + j] * MOST_FACTS
+        least, most = arena[column + lo], arena[column + lo]
+        for row in range(lo, lo + n):
+            least, most = min(least, arena[column + row]), max(most, arena[column + row])
+        span = np.uint64(most) - np.uint64(least)
+        shift = np.uint64(0)
+        while shift < np.uint64(64) and (span >> shift) != np.uint64(0):
+            for digit in range(_DIGITS):
+                arena[2 * MOST_FACTS + digit] = 0
+            for row in range(lo, lo + n):
+                own = np.int64((np.uint64(arena[column + row] - least) >> shift) & np.uint64(_DIGITS - 1))
+                arena[2 * MOST_FACTS + own] += 1
+            at = np.int64(MOST_FACTS) - here
+            for digit in range(_DIGITS):
+                size = arena[2 * MOST_FACTS + digit]
+                arena[2 * MOST_FACTS + digit] = at
+                at += size
+            for i in range(n):
+                row = arena[here + i]
+                own = np.int64((np.uint64(arena[column + row] - least) >> shift) & np.uint64(_DIGITS - 1))
+                arena[arena[2 * MOST_FACTS + own]] = row
+                arena[2 * MOST_FACTS + own] += 1
+            here = np.int64(MOST_FACTS) - here
+            shift += np.uint64(8)
     return here
 
 
-@kernel
+@borrowing_kernel
 def _sort(arena: Ints, arena_place: Any, words: Ints, at: Any) -> Any:
     """Writes the levels of a sort, as `extenders.relation.Levels` has them; how many rows they are of."""
     table = words[words[4] + 2 * words[at] + 1]
@@ -207,29 +290,7 @@ def _sort(arena: Ints, arena_place: Any, words: Ints, at: Any) -> Any:
     return n
 
 
-@kernel
-def _run(
-    memory: Ints,
-    words: Ints,
-    at: Any,
-    start: Ints,
-    frames: Ints,
-    scratch: Ints,
-    scratch_place: Any,
-    state: Ints,
-    report: Ints,
-    seed: Any,
-) -> Any:
-    """The rows of a rule, or -1 where it is not small."""
-    givens = words[at + 5]
-    for i in range(givens):
-        frames[0, i, 0] = start[words[at + RULE + i]]
-    program, records = words[at + 1], words[at + 2]
-    rows = extend(memory, words[program:], records, frames, 1, scratch, scratch_place, state, report, seed)
-    return np.int64(rows) if rows == 0 or report[0] == records else np.int64(-1)
-
-
-@kernel
+@borrowing_kernel
 def _derived(
     memory: Ints,
     words: Ints,
@@ -242,25 +303,76 @@ def _derived(
     report: Ints,
     arena: Ints,
     seed: Any,
+    work: Any,
 ) -> Any:
-    """Adds what a rule derives to its table, if its relation has recent rows; the candidates that it looked at, -1
+    """Adds what a rule derives to its table, if its relation has recent rows; what is left of so much work, below 0
     where it is not small."""
-    delta = words[at + 4]
+    records, delta, givens, head, columns = (
+        words[at + 2],
+        words[at + 4],
+        words[at + 5],
+        words[at + 6],
+        words[at + 7],
+    )
+    last, own = words[at + 8], words[at + 9]
+    row, stop = np.int64(0), np.int64(1)
+    rows_place: Any = np.int64(0)
     if delta >= 0:
         recent = words[words[4] + 2 * delta + 1]
         if arena[recent + 1] == arena[recent + 2]:
-            return np.int64(0)
-    rows = _run(memory, words, at, start, frames, scratch, scratch_place, state, report, seed)
-    if rows < 0:
-        return np.int64(-1)
+            return work
+        if columns:
+            row, stop, rows_place = arena[recent + 1], arena[recent + 2], recent + _TABLE
     entry = words[4] + 2 * words[at + 3]
-    slots = at + RULE + words[at + 5]
-    if not _entered(arena, words[entry + 1], words[entry], words, slots, frames, report[1], rows, seed):
-        return np.int64(-1)
-    return np.int64(CANDIDATES * frames.shape[2]) - state[WORK] + rows
+    arity, table = words[entry], words[entry + 1]
+    slots = at + RULE + givens
+    program = words[words[at + 1] :]
+    first = last - words[at + 1]
+    levels = records - 1 if last else records
+    most = min(np.int64(_PREFIXES), np.int64(frames.shape[2]))
+    while row < stop:
+        n = min(most, stop - row)
+        for i in range(givens):
+            for p in range(n):
+                frames[0, i, p] = start[words[at + RULE + i]]
+        for i in range(columns):
+            column = rows_place + words[slots + head + i] * MOST_FACTS + row
+            for p in range(n):
+                frames[0, givens + i, p] = arena[column + p]
+        found = extend(memory, program, levels, frames, n, scratch, scratch_place, state, report, seed)
+        work -= CANDIDATES * frames.shape[2] - state[WORK] + n
+        if found and report[0] != levels:
+            if n == 1:
+                return np.int64(-1)
+            # Fewer come to less.
+            most = n >> 1
+        elif last:
+            side, slot, part = report[1], program[first + 1], first + RECORD + program[first + 5]
+            for p in range(found):
+                if range_of(memory, program, part, frames, side, p, state, 0, scratch_place) <= 0:
+                    continue
+                values, lo, hi = candidates_of(memory, slot, state, 0, scratch, scratch_place)
+                work -= hi - lo
+                if (
+                    hi < 0
+                    or work < 0
+                    or not _entered_values(
+                        memory, arena, table, arity, words, slots, own, frames, side, p, values + lo, hi - lo, seed
+                    )
+                ):
+                    return np.int64(-1)
+            row += n
+        else:
+            work -= found
+            if not _entered_rows(arena, table, arity, words, slots, frames, report[1], found, seed):
+                return np.int64(-1)
+            row += n
+        if work < 0:
+            return work
+    return work
 
 
-@kernel
+@borrowing_kernel
 def derive(
     memory: Ints,
     written: Ints,
@@ -306,11 +418,10 @@ def derive(
         rule, number = own + tables, once
         while True:
             for _rule in range(number):
-                spent = _derived(
-                    memory, words, rule, start, frames, scratch, scratch_place, state, report, arena, seed
+                work = _derived(
+                    memory, words, rule, start, frames, scratch, scratch_place, state, report, arena, seed, work
                 )
-                work -= spent
-                if spent < 0 or work < 0:
+                if work < 0:
                     return np.int64(-1)
                 rule = words[rule]
             added: Any = np.int64(0)
@@ -327,4 +438,9 @@ def derive(
         for i in range(after):
             work -= _sort(arena, arena_place, words, words[6] + SORT * words[sorts + before + i])
         stratum = words[stratum]
-    return _run(memory, words, words[2], start, frames, scratch, scratch_place, state, report, seed)
+    at = words[2]
+    for i in range(words[at + 5]):
+        frames[0, i, 0] = start[words[at + RULE + i]]
+    program, records = words[at + 1], words[at + 2]
+    found = extend(memory, words[program:], records, frames, 1, scratch, scratch_place, state, report, seed)
+    return np.int64(found) if found == 0 or report[0] == records else np.int64(-1)

@@ -37,11 +37,8 @@ class ValueTexts(Protocol):
     def of(self, code: int) -> bytes:
         """The text of a value by its code."""
 
-    def short(self, code: int) -> bytes | None:
-        """The same, if it is written in no time; None for collections and what is long."""
-
     def rows(self, columns: Sequence[Sequence[int]]) -> bytes | None:
-        """The text of rows, by column; None likewise."""
+        """The text of rows, by column; None for collections, and where a text takes long to write."""
 
     def key(self, key: Value) -> bytes:
         """The text of a map's key."""

@@ -16,6 +16,7 @@ from adalog.schema.fields.pulls import only, pulled, pulled_at_once
 from adalog.schema.fields.queries import queried
 from adalog.schema.fields.single_field import SingleField, single_field
 from adalog.schema.fields.transacting import TRANSACT, transaction_alone
+from adalog.schema.request.budget import SMALL_BYTES
 from adalog.schema.writing.columnar import ColumnarWriter, FieldShape, Objects, Reading, free
 from adalog.schema.writing.encoding import Encoding
 from adalog.schema.writing.longs import write_long
@@ -120,7 +121,7 @@ def _query_at_once(
             else:
                 parts += (before, orjson.dumps(write_long(t)) if field == "basisT" else b'"QueryResult"')
         text = b"".join(parts) + b"}}}"
-        return WrittenAnswer(text, len(found)) if len(text) <= limits.result_bytes else None
+        return WrittenAnswer(text, len(found)) if len(text) <= min(limits.result_bytes, SMALL_BYTES) else None
 
     return services.pool.at_once(given["query"], given.get("args", ()), snapshot, limits.rows, written)
 

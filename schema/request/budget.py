@@ -21,8 +21,9 @@ from adalog.schema.request.limits import exceeded
 # No JSON that orjson writes has this byte.
 _PLACE: Final = b"\x00"
 _CHUNK_BYTES: Final = 64 * 1024
-# Of a response that is sent whatever others hold, and what larger ones draw at once.
-_SMALL_BYTES: Final = 256 * 1024
+SMALL_BYTES: Final = 256 * 1024
+"""Of a response that is sent whatever others hold."""
+# What larger ones draw at once.
 _PIECE_BYTES: Final = 1024 * 1024
 
 
@@ -84,13 +85,13 @@ class ResponseBudget:
         with self._lock:
             self._taken += nbytes
             over = self._taken > self._limit
-            if not over and self._taken > self._drawn + _SMALL_BYTES and self._responses is not None:
+            if not over and self._taken > self._drawn + SMALL_BYTES and self._responses is not None:
                 self._draw(self._responses)
         if over:
             raise exceeded("bytes in the response; ask for pages with `first`", self._limit, "result_bytes")
 
     def _draw(self, responses: Responses) -> None:
-        wanted = min(max(_PIECE_BYTES, self._taken - _SMALL_BYTES - self._drawn), self._limit)
+        wanted = min(max(_PIECE_BYTES, self._taken - SMALL_BYTES - self._drawn), self._limit)
         if not self._closed:
             responses.draw(self._principal, wanted)
             self._drawn += wanted

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
 
+import numpy as np
 import orjson
 
 from adalog.datalog.values import Value
@@ -12,11 +13,14 @@ from adalog.schema.writing.encoding import Encoding, encode, plain_key
 from adalog.schema.writing.longs import SAFE
 from adalog.store.database import Database
 from adalog.store.values.codes import Codes
-from adalog.store.values.layout import TAG_OTHER, tag_of
+from adalog.store.values.layout import TAG_OTHER, tag_of, tags_of
 
 # Bytes of a text that is kept, and texts that are.
 _LONG: Final = 500
 _MOST: Final = 1 << 15
+# Values that are decoded at once, and for one answer: some half a microsecond each.
+_PART: Final = 256
+_MOST_NEW: Final = 1_000
 
 
 class CodeTexts:
@@ -38,33 +42,53 @@ class CodeTexts:
                 self._known[code] = known
         return known
 
-    def short(self, code: int) -> bytes | None:
-        """The text of a value, if it is written in no time; None for collections and what is long."""
-        known = self._known.get(code)
-        if known is not None:
-            return known
-        if -SAFE < code < SAFE:
-            return b"%d" % code
-        if tag_of(code) == TAG_OTHER:
-            return None
-        value = self.codes.decode(code)
-        if isinstance(value, str | bytes) and len(value) > _LONG:
-            return None
-        return self.of(code)
-
     def rows(self, columns: Sequence[Sequence[int]]) -> bytes | None:
-        """The text of rows, by column; None as of `short`."""
-        known, written = self._known, list[list[Any]]()
+        """The text of rows, by column; None for collections, and where a text takes long to write."""
+        written = []
         for codes in columns:
-            column = list(map(known.get, codes))
-            if None in column:
-                column = list(map(self.short, codes))
-                if None in column:
-                    return None
+            if not codes:
+                return b"[]"
+            column = self._column(codes)
+            if column is None:
+                return None
             written.append(column)
-        if not written[0]:
-            return b"[]"
-        return b"[[" + b"],[".join(map(b",".join, zip(*written, strict=True))) + b"]]"
+        rows = written[0] if len(written) == 1 else map(b",".join, zip(*written, strict=True))
+        return b"[[" + b"],[".join(rows) + b"]]"
+
+    def _column(self, codes: Sequence[int]) -> Sequence[bytes] | None:
+        """The texts of values; None likewise."""
+        if -SAFE < codes[0] < SAFE and min(codes) > -SAFE and max(codes) < SAFE:
+            return orjson.dumps(codes)[1:-1].split(b",")
+        column = list(map(self._known.get, codes))
+        if None not in column:
+            return cast(list[bytes], column)
+        new = self._new(list({code: None for code, text in zip(codes, column, strict=True) if text is None}))
+        if new is None:
+            return None
+        return [new[code] if text is None else text for code, text in zip(codes, column, strict=True)]
+
+    def _new(self, codes: list[int]) -> Mapping[int, bytes] | None:
+        """The texts of values that are not known; None likewise, and for very many, of which it learns some."""
+        texts: dict[int, bytes] = {}
+        for start in range(0, len(codes), _PART):
+            part = np.array(codes[start : start + _PART], np.int64)
+            tags = tags_of(part)
+            if (tags == TAG_OTHER).any():
+                return None
+            values = self.codes.decode_many(part)
+            is_text = set(map(type, values)) == {str}
+            if max((len(each) for each in values if isinstance(each, str | bytes)), default=0) > _LONG:
+                return None
+            written = dict(zip(part.tolist(), map(orjson.dumps if is_text else self.value, values), strict=True))
+            texts |= written
+            if not tags.all() or max(map(len, written.values())) > _LONG:
+                written = {code: text for code, text in written.items() if tag_of(code) and len(text) <= _LONG}
+            if len(self._known) >= _MOST:
+                self._known = {}
+            self._known.update(written)
+            if len(codes) > _MOST_NEW:
+                return None
+        return texts
 
     def key(self, key: Value) -> bytes:
         """The text of a map's key."""

@@ -33,7 +33,7 @@ PART_BYTES: Final = 4 << 20
 _INLINE_CELLS: Final = 4_000
 _INLINE_COLUMNS: Final = 100
 _FILE_CELLS: Final = 400
-CODED_CELLS: Final = 400
+CODED_CELLS: Final = 4_000
 """Of an answer that is written from codes."""
 _INLINE_BYTES: Final = 200_000
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
+from random import Random
 
 import pytest
 
+from adalog.datalog import edn
+from adalog.datalog.values import Keyword
 from adalog.executor.evaluation.small_rules import SmallRules
 from adalog.executor.join.batch import Batch
 from adalog.executor.kernels.loading import SMALL_JOIN
@@ -74,12 +78,12 @@ def rows(pool: Pool, query: str, *args: object) -> list[tuple[object, ...]]:
 
 def by_walking(edges: list[tuple[int, int]], start: int, step: str) -> list[tuple[object, ...]]:
     """The entities that a walk by one kind of step reaches."""
-    first = {b for a, b in edges if a == start}
+    first, there = {b for a, b in edges if a == start}, set(edges)
     found, left = set(first), sorted(first)
     while left:
         node = left.pop()
         for a, b in edges:
-            fits = not (step == "checked" and b == 9) and not (step == "without" and (b, start) in edges)
+            fits = not (step == "checked" and b == 9) and not (step == "without" and (b, start) in there)
             if a == node and b not in found and fits:
                 found.add(b)
                 left.append(b)
@@ -117,6 +121,75 @@ def test_a_long_way_takes_many_rounds(pool: Pool, sizes: list[int | None]) -> No
     for start in (990, 1, 1, 1, 500):
         assert len(rows(pool, reached("right"), f"n{start}")) == 1_000 - start
     assert sizes == [999, 999, 500]
+
+
+def test_many_rows_stay_in_one_call(pool: Pool, sizes: list[int | None]) -> None:
+    load(pool, [(i, i + 1) for i in range(1, 1_900)])
+    for _ in range(9):
+        assert len(rows(pool, reached("right"), "n1")) == 1_899
+    assert sizes == [1_899] * 7
+
+
+@pytest.mark.parametrize("step", ["right", "left", "checked"])
+def test_a_round_may_derive_more_than_a_frame_holds(pool: Pool, sizes: list[int | None], step: str) -> None:
+    """A hundred nodes, all of which have edges to all: a round makes thousands of rows, nearly all known."""
+    edges = [(a, b) for a in range(1, 101) for b in range(1, 101)]
+    load(pool, edges)
+    for start in (1, 50, 100):
+        assert rows(pool, reached(step), f"n{start}") == by_walking(edges, start, step)
+    assert sizes
+    if step in ("right", "left"):
+        assert None not in sizes
+
+
+@pytest.mark.parametrize("step", ["right", "left", "square", "checked", "without"])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_graphs(pool: Pool, sizes: list[int | None], step: str, seed: int) -> None:
+    rng = Random(seed)
+    nodes = rng.choice((12, 40, 300))
+    edges = sorted({(rng.randint(1, nodes), rng.randint(1, nodes)) for _ in range(rng.choice((1, 2, 5)) * nodes)})
+    load(pool, edges)
+    for start in rng.sample(sorted({a for a, _ in edges}), 5):
+        assert rows(pool, reached(step), f"n{start}") == by_walking(edges, start, step)
+    assert sizes
+
+
+VALUES: dict[str, list[object]] = {
+    "long": [*range(-9, 9), -(2**40), 2**40, 2**52, -(2**58), 2**62, -(2**63)],
+    "double": [*(x / 4 for x in range(-40, 40)), -1e300, 1e-300, float("inf"), float("-inf")],
+    "string": ["", "é", "a" * 300, *(f"text {i}" for i in range(40))],
+    "bigdec": [Decimal("1.51"), Decimal("-1e30"), Decimal("0.001"), *(Decimal(i) / 8 for i in range(-20, 20))],
+    "keyword": [Keyword(f"k/v{i}") for i in range(30)],
+    "boolean": [True, False],
+}
+STEP = "[?x :from ?a] [?x :next ?b]"
+OF_VALUES = f"""[:find ?c :in $ ?n :where [?s :name ?n] [?s :from ?a] (reached ?a ?c)
+    :rules [[(reached ?a ?b) {STEP}] [(reached ?a ?c) {STEP} (reached ?b ?c)]]]"""
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_nodes_of_any_type(pool: Pool, sizes: list[int | None], kind: str) -> None:
+    rng, values = Random(kind), VALUES[kind]
+    one = f":db/valueType :db.type/{kind} :db/cardinality :db.cardinality/one"
+    pool.database.transact(f"[{{:db/ident :from {one}}} {{:db/ident :next {one}}}]")
+    numbers = range(len(values))
+    edges = [(rng.choice(numbers), rng.choice(numbers)) for _ in range(3 * len(values))]
+    texts = list(map(edn.write, values))
+    forms = [f'{{:name "n{i}" :from {texts[a]} :next {texts[b]}}}' for i, (a, b) in enumerate(edges)]
+    pool.database.transact(f"[{' '.join(forms)}]")
+    for _ in range(3):
+        for i in range(0, len(edges), 7):
+            found = pool.run(QueryRequest(OF_VALUES, (f"n{i}",), engine="LOCAL", cached=False)).rows()
+            expected, left = set[int](), [edges[i][0]]
+            while left:
+                node = left.pop()
+                new = {b for a, b in edges if a == node} - expected
+                expected |= new
+                left += new
+            assert len(found) == len(expected)
+            assert set(found) == {(values[n],) for n in expected}
+    assert sizes
+    assert kind == "bigdec" or None not in sizes
 
 
 def test_what_is_not_small_goes_in_columns(pool: Pool, sizes: list[int | None]) -> None:

@@ -16,10 +16,12 @@ from adalog.executor.join.small.parts import Encoded, Grouped, InnerRecord, Part
 from adalog.executor.kernels.small_join import (
     ASKED,
     COUNTED,
+    HEAD,
     MERGED,
     MOST_INNER,
     MOST_PARTS,
     MOST_RECORDS,
+    PAIRS,
     SLOTS,
     WEIGHTED,
 )
@@ -33,7 +35,7 @@ class Program:
     """`numbers`: as of `kernels.small_join`. `places`: the words of them that each run fills in; `derived`: those
     that name sorts of `kernels.small_rules`, with the numbers of these. `names`: the columns before the first
     record, and after each; `widths`: up to which slot these are. `checks_first`: whether the first record binds
-    nothing."""
+    nothing. `last`: the first word of the last record."""
 
     names: list[Names]
     widths: list[int] = field(default_factory=list)
@@ -41,14 +43,25 @@ class Program:
     words: list[int] = field(default_factory=list)
     places: list[tuple[int, Placed]] = field(default_factory=list)
     derived: list[tuple[int, int]] = field(default_factory=list)
+    last: int = 0
     numbers: Column = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def records(self) -> int:
         return len(self.names) - 1
 
+    @property
+    def values_slot(self) -> int:
+        """The slot of the last record, if it does nothing but read the values of a key, else -1."""
+        if not self.records:
+            return -1
+        _, slot, mode, ranges, checks, kept = self.words[self.last : self.last + HEAD]
+        is_plain = ranges == 1 and checks == 0 and not mode & (COUNTED | ASKED)
+        return slot if is_plain and self.words[self.last + HEAD + kept] == PAIRS else -1
+
     def record(self, slot: int, mode: int, ranges: Sequence[Part], checks: Sequence[Grouped], kept: Slots) -> None:
         """Adds a record. `kept`: the columns after it."""
+        self.last = len(self.words)
         self._write(slot, mode, ranges, checks, tuple(kept.values()))
         self.names.append(tuple(kept.items()))
 

@@ -89,7 +89,11 @@ class SmallJoin:
             return None
         numbers = program.numbers.copy()
         held = placed(program.places, numbers)
-        return None if held is None else SettledJoin(numbers, program.records, held, dict(program.names[-1]))
+        return (
+            None
+            if held is None
+            else SettledJoin(numbers, program.records, program.last, held, dict(program.names[-1]))
+        )
 
     def _is_again(self, shape: _Shape) -> bool:
         """Whether such a batch came before: a program costs more than a join in columns saves once."""

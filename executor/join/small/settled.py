@@ -10,20 +10,26 @@ from adalog.executor.join.batch import Column
 from adalog.executor.join.small.parts import Place
 from adalog.executor.kernels.memory import MEMORY, Buffers
 from adalog.executor.kernels.seed import SEED
-from adalog.executor.kernels.small_join import extend
+from adalog.executor.kernels.small_join import MERGED, extend
 
 BUFFERS = Buffers()
 
 
 @dataclass(frozen=True, slots=True)
 class SettledJoin:
-    """`numbers`: of a program of so many `records`, with its places. `held`: what these lead to. `slots`: of the
-    columns after the last record. Thread-safe: runs write to buffers of their thread alone."""
+    """`numbers`: of a program of so many `records`, with its places. `last`: the first word of the last one.
+    `held`: what the places lead to. `slots`: of the columns after the last record. Thread-safe: runs write to
+    buffers of their thread alone."""
 
     numbers: Column
     records: int
+    last: int
     held: Sequence[Place]
     slots: Mapping[str, int]
+
+    def merge(self) -> None:
+        """Has the kernel make rows distinct by all of their columns."""
+        self.numbers[self.last + 2] |= MERGED
 
     def columns(self, prefix: Sequence[int], slots: Sequence[int], most: int) -> list[list[int]] | None:
         """The rows that extend a prefix, as columns of what is in some slots. Rows may be equal. None for more than

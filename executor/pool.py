@@ -53,6 +53,8 @@ Pulled = tuple[list[EdnMap | None], int, Sequence[Diagnostic]]
 
 # Entities whose pull may be brief.
 _FEW_ENTITIES: Final = 8
+# Rows that cost little to make, also where they are not shown then.
+_FEW_ROWS: Final = 256
 # For what is done in no time, and by nobody cancelled.
 _AT_ONCE: Final = Cancel()
 
@@ -232,7 +234,7 @@ class Pool:
                 return None
             rows = CodedRows(run.shape, columns)
             shown = show(rows)
-            if shown is None:
+            if shown is None and len(rows) > _FEW_ROWS:
                 run.lost()
             if cache is not None and key is not None and shown is not None:
                 cache.keep(key, run.result(snapshot, columns), snapshot)

@@ -66,7 +66,8 @@ class Prediction:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._general = {Place.LOCAL: 0.0, Place.SPARK: 0.0}
+        # The logarithm of what runs took as a multiple of what their costs alone say, where any were seen.
+        self._general: dict[Place, float] = {}
         # The logarithm of what the way to Spark and back takes as a multiple of what is expected of it.
         self._way = 0.0
         # By the text's hash: texts may be long, and what two of them share is but an estimate.
@@ -125,7 +126,8 @@ class Prediction:
         general = max(-_BOUND, min(_BOUND, found))
         key = place, hash(work.text)
         with self._lock:
-            self._general[place] += _GENERAL * (general - self._general[place])
+            believed = self._believed(place)
+            self._general[place] = believed + _GENERAL * (general - believed)
             seen = self._own.pop(key, _Seen(found, 0))
             seen.log += _OWN * (found - seen.log)
             seen.times += 1
@@ -157,16 +159,25 @@ class Prediction:
         its cost says in the other."""
         with self._lock:
             key = hash(text)
-            for each in (place, Place.SPARK if place is Place.LOCAL else Place.LOCAL) if self._own else ():
+            for each in (place, _other(place)) if self._own else ():
                 seen = self._own.get((each, key))
                 if seen is not None:
-                    return math.exp(seen.log + self._general[place] - self._general[each])
-            return math.exp(self._general[place])
+                    return math.exp(seen.log + self._believed(place) - self._believed(each))
+            return math.exp(self._believed(place))
+
+    def _believed(self, place: Place) -> float:
+        """What all queries taught of a place. Where none ran there, those of the other place did: both compute by
+        the same kernels, and a machine that is busy is so for both."""
+        return self._general.get(place, self._general.get(_other(place), 0.0))
 
     def _taught(self, place: Place, text: str) -> str:
         with self._lock:
             seen = self._own.get((place, hash(text)))
         return "" if seen is None else f", by {seen.times} earlier run{'s' * (seen.times > 1)}"
+
+
+def _other(place: Place) -> Place:
+    return Place.SPARK if place is Place.LOCAL else Place.LOCAL
 
 
 def _shown(seconds: float) -> str:

@@ -64,6 +64,19 @@ def test_what_a_query_took_counts_for_it_most() -> None:
     assert prediction.choose(work(1e5), SIXTEEN)[0] is Place.LOCAL
 
 
+def test_what_runs_here_took_counts_for_spark_until_one_ran_there() -> None:
+    """A busy machine made all queries seem slow here, and Spark of as many cores seem fast."""
+    prediction, two = Prediction(2), ClusterCapacity(cores=2, tasks=12, idle_seconds=0.1)
+    for number in range(50):
+        prediction.learn(Place.LOCAL, work(1e7, text=str(number)), 5.0)
+    assert prediction.here(work(6e7)) > 20
+    assert prediction.choose(work(6e7), two)[0] is Place.LOCAL
+    assert prediction.choose(work(6e7), SIXTEEN)[0] is Place.SPARK
+    for number in range(50):
+        prediction.learn(Place.SPARK, work(1e8, text=f"there {number}"), 5.0, two)
+    assert prediction.choose(work(6e7), two)[0] is Place.SPARK
+
+
 def test_predictions_come_to_what_runs_take() -> None:
     prediction = Prediction(2)
     for _ in range(8):

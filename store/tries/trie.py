@@ -30,8 +30,8 @@ from adalog.store.tries.signed import (
 from adalog.store.tries.young import pushed_one
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
 
-# A direct index is kept where it costs at most two slots a key.
-_DENSE_SLOTS_PER_KEY = 2
+# A direct index is kept where it costs at most three slots a key, 12 bytes.
+_DENSE_SLOTS_PER_KEY = 3
 _DENSE_SLACK = 64
 
 FEW_EVENTS: Final = 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 # What a step should take.
-_AIM_SECONDS: Final = 0.3
+_AIM_SECONDS: Final = 0.5
 _FIRST: Final = 50_000
 _LEAST: Final = 12_500
 _MOST: Final = 200_000

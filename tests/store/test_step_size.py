@@ -21,11 +21,11 @@ def sizes(fixed: float, million: float, steps: int = 40, beside: float = 0.0) ->
 @pytest.mark.parametrize(
     ("fixed", "million", "settled"),
     [
-        # All quick, all slow, and steps that are halved until they take 0.3 s or less.
+        # All quick, all slow, and steps that are halved until they take 0.5 s or less.
         (0.01, 0.1, 200_000),
         (0.0, 100.0, 12_500),
-        (0.0, 10.0, 25_000),
-        (0.02, 5.0, 50_000),
+        (0.0, 10.0, 50_000),
+        (0.03, 8.0, 50_000),
         # Short steps would not be much shorter.
         (0.2, 3.0, 100_000),
         (0.4, 2.75, 200_000),
@@ -48,8 +48,8 @@ def test_short_steps_take_little_more_in_all() -> None:
 
 
 def test_steps_are_longer_where_much_is_done_beside_them() -> None:
-    for beside, settled in ((0.0, 50_000), (0.1, 50_000), (1.0, 100_000), (10.0, 200_000)):
-        assert Counter(sizes(0.05, 4.0, beside=beside)).most_common(1)[0][0] == settled
+    for beside, settled in ((0.0, 50_000), (0.1, 50_000), (2.0, 100_000), (10.0, 200_000)):
+        assert Counter(sizes(0.05, 8.0, beside=beside)).most_common(1)[0][0] == settled
 
 
 def test_one_slow_step_is_made_up_for() -> None:

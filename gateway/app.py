@@ -98,7 +98,7 @@ def create_app(
         workers.share(memory=pool.memory, responses=responses, live=hub.holdings, mailboxes=hub.mail, bodies=wire)
     cursors = Cursors(database.log.secret or cursor_key(settings))
     queries = pool.turns.queries if workers is None else workers.queries(pool.turns.queries)
-    texts = NewestTexts(database)
+    texts = NewestTexts(database).texts
     services = Services(database, pool, settings.limits, cursors, responses, hub, queries, texts)
     unsent = "Bytes of large responses that are not sent yet."
     metrics.gauge("adalog_response_bytes", unsent, lambda: responses.held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -44,13 +44,6 @@ class QueryList(Protocol):
     def cancel(self, name: str) -> bool: ...
 
 
-class NewestTexts(Protocol):
-    """`schema.writing.code_texts.NewestTexts`."""
-
-    @property
-    def texts(self) -> ValueTexts: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
     """What lives as long as the process."""
@@ -63,8 +56,8 @@ class Services:
     hub: Hub | None = None
     # Of all workers, where there are several.
     running: QueryList | None = None
-    # None: nothing is written from codes.
-    newest_texts: NewestTexts | None = None
+    # `schema.writing.code_texts.NewestTexts.texts`; None: nothing is written from codes.
+    newest_texts: Callable[[], ValueTexts] | None = None
     tokens: ResumeTokens = field(init=False)
     # Of subscriptions that take long to read, so many at once: the others wait for what they may have in common.
     reading: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(_READING))
@@ -72,7 +65,7 @@ class Services:
     @property
     def texts(self) -> ValueTexts | None:
         """Of the newest codes; others after an excision, so that one piece of work asks for them once."""
-        return None if self.newest_texts is None else self.newest_texts.texts
+        return None if self.newest_texts is None else self.newest_texts()
 
     @property
     def queries(self) -> QueryList:

@@ -108,7 +108,6 @@ class NewestTexts:
         self._texts = CodeTexts(database.snapshot().codes)
         database.on_excision(self._begin)
 
-    @property
     def texts(self) -> CodeTexts:
         return self._texts
 

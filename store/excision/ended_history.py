@@ -87,7 +87,7 @@ def forms_of(step: Mapping[Attribute, int]) -> list[EdnMap]:
 
 
 def past_of(snapshot: Snapshot, step: Mapping[Attribute, int]) -> LoggedPast:
-    """What is to be read of the log for a step; nothing is read yet."""
+    """The past that a step needs from the log, of which nothing is read yet."""
     forgetful = once_forgetful(snapshot.data_of(bootstrap.NO_HISTORY), snapshot.t)
     before = {attribute.id: point for attribute, point in step.items()}
     points = {a: before.get(a, 0) for a in forgetful}

@@ -22,9 +22,9 @@ _SMALLER: Final = 0.7
 
 @dataclass(eq=False)
 class StepSize:
-    """`datoms`: of the next step, more or less. A part of a step takes the same whatever its size, as reading the
-    log. Steps are as short as they should be, but not so short that this part is more than half of the
-    rest, or what is done beside transactions more than twice as much."""
+    """`datoms`: about how many the next step takes. A step has a fixed cost, such as reading the log. Steps aim at
+    half a second, but are longer if the fixed cost would exceed half of the rest, or if the work beside
+    transactions would take more than twice as long as transactions wait."""
 
     datoms: int = _FIRST
     # Of the last two sizes: what the last step of each took.

@@ -163,7 +163,7 @@ class LoggedFile:
 
 
 def transaction_of(file: str) -> int | None:
-    """The only transaction whose entry may name a file, by its name; None for what is no file of an import."""
+    """The number of the transaction that made a file of an import, from its name; None for another file's name."""
     found = _NAME.fullmatch(file)
     return None if found is None else int(found[1])
 

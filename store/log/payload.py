@@ -374,8 +374,8 @@ class Logged:
 
     @staticmethod
     def decoded_with(data: bytes, folder: Path | None, parts: Sequence[bytes]) -> Logged | None:
-        """The same of what has one of the parts in its MessagePack, or is or was changed by an excision; None of
-        anything else, which costs less than unpacking it."""
+        """The content of an entry whose MessagePack has one of the parts, or which an excision made or changed.
+        Returns None for every other entry, which is not unpacked."""
         plain = Logged.uncompressed(data)
         return Logged._of(data, plain, folder) if data[:1] == EXCISED or _has_any(plain, parts) else None
 

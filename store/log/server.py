@@ -360,7 +360,7 @@ class ServerLog(Log):
     def _files_of(self, connection: sa.Connection, rows: Sequence[Any]) -> Mapping[int, Sequence[str]]:
         found = {}
         for t, _, _, payload, *_ in rows:
-            # What is damaged, or of a later version, is not told here.
+            # A damaged entry, or one of a later version, is reported where it is decoded.
             with suppress(AdalogError, ValueError, TypeError, KeyError, OSError, struct.error):
                 found[t] = sorted(Logged.files_in(bytes(payload)))
         return found

@@ -69,9 +69,8 @@ class PlannedExcision:
 
 
 def planned(head: Head, log: Log, scopes: Sequence[Scope], past: LoggedPast | None = None) -> PlannedExcision:
-    """What is to be done, of which nothing is done yet. past: of a retention, what was read of the log beside the
-    writer, which is read on; it is of no use afterwards. Raises BACKEND_UNAVAILABLE and INTERNAL where the log
-    cannot be read."""
+    """Plans an excision and changes nothing yet. past: the part of the log that a retention read beside the writer;
+    planning reads the rest into it. Raises BACKEND_UNAVAILABLE and INTERNAL if the log cannot be read."""
     excision = Excision(head.t, scopes, previous=head.excised)
     remainders = head.remainders(excision)
     try:

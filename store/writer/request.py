@@ -36,7 +36,7 @@ class TransactionRequest:
     types: Collection[Keyword] = ()
     # Whether it may be an excision.
     may_excise: bool = False
-    # Of a step of retention: what was read of the log for it. Taken when it is planned.
+    # The part of the log that a step of retention has read; planning the step takes it.
     past: LoggedPast | None = None
     future: Future[TxReport] = field(default_factory=Future)
     # The client's context, for accounting of slow stored queries.

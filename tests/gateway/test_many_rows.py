@@ -68,7 +68,7 @@ def open_gateway() -> Iterator[Gateway]:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("name", [*SIZES, "values", "nobody"])
+@pytest.mark.parametrize("name", [*SIZES, "values", "unknown"])
 def test_answers_are_those_of_the_usual_way(open_gateway: Gateway, text: str, name: str) -> None:
     for document in (ROWS, SHOWN, ROWS):
         kept, usual = map(orjson.loads, both(open_gateway, document, q=text, a=[name]))

@@ -222,7 +222,7 @@ BETWEEN: Final = {
 def test_what_comes_after_the_log_was_read_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    """What is left is that of a run in which the writer reads all of the log."""
+    """The log afterwards is the same as after a run in which the writer reads all of the log."""
     read_before, read_by_writer = (
         _retained_after(tmp_path / str(is_used), monkeypatch, change, is_used=is_used) for is_used in (True, False)
     )

@@ -63,7 +63,7 @@ class Tracker:
     @staticmethod
     def of(database: Database, pool: Pool, **limits: Any) -> Tracker:
         services = Services(
-            database, pool, RequestLimits(**limits), Cursors(b"k" * 32), newest_texts=NewestTexts(database)
+            database, pool, RequestLimits(**limits), Cursors(b"k" * 32), newest_texts=NewestTexts(database).texts
         )
         factory = SurfaceFactory(build_schema()._schema, strict=database.schema == "strict")
         return Tracker(database, services, factory, factory.surface(database.snapshot()))

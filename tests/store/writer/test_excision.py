@@ -544,7 +544,7 @@ def test_an_excision_that_cannot_be_applied_yet_is_not_seen_and_not_lost(
 
 
 def test_transactions_are_read_while_an_excision_removes_their_files(tmp_path: Path) -> None:
-    """Transactions that were read from the log before then name removed files; the remainders are read instead."""
+    """If an excision removed the files that a read entry names, the remainder of that entry is read instead."""
     people = pa.table({"email": ["ada@SECRET", "bob"], "name": ["Ada SECRET", "Bob"]})
     with Database.open(str(tmp_path / "data")) as database:
         database.transact(SCHEMA)

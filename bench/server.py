@@ -14,11 +14,14 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import IO, Any, Final
 
+import httptools
+
 from bench.load import Report
 
 Process = subprocess.Popen[bytes]
 
 _START_LIMIT_SECONDS: Final = 60.0
+_RECEIVED: Final = 1 << 18
 # For a gateway whose answers are to be computed, not remembered.
 UNCACHED: Final = {"ADALOG_SPARK": "off", "ADALOG_CACHE_BYTES": "0"}
 _ADALOG: Final = ("-c", "from adalog.gateway.cli import main; main()", "serve")
@@ -123,6 +126,42 @@ def said(connection: HTTPConnection, body: str) -> bytes:
     """One request over a kept connection; its answer as it came."""
     connection.request("POST", "/graphql", body, {"Content-Type": "application/json"})
     return connection.getresponse().read()
+
+
+class LeanConnection:
+    """A kept connection that takes this process 50 µs for a request. `http.client` takes 200, half of the time of a
+    light one."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._body: list[bytes] = []
+        self._is_complete = False
+
+    def said(self, body: bytes) -> bytes:
+        """As the function of this name."""
+        head = "POST /graphql HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+        self._socket.sendall((head + "Content-Length: %d\r\n\r\n").encode() % (self._port, len(body)) + body)
+        parser = httptools.HttpResponseParser(self)
+        self._body, self._is_complete = [], False
+        while not self._is_complete:
+            data = self._socket.recv(_RECEIVED)
+            if not data:
+                raise ConnectionError("the server closed the connection")
+            parser.feed_data(data)
+        return b"".join(self._body)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    # The parser calls these.
+
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        self._is_complete = True
 
 
 def cpu_seconds(process: subprocess.Popen[bytes]) -> float:

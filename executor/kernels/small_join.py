@@ -571,6 +571,40 @@ def _read(
 
 
 @borrowing_kernel
+def runs_of(memory: Ints, program: Ints, part: Any, frames: Ints, side: Any, rows: Any, scratch: Ints) -> Any:
+    """Where the values of the keys of some rows are: the place that they count from. Writes to `scratch` where they
+    begin, of all rows, and then where they end. -1 unless the part reads a trie without signed pairs and with a
+    table of places.
+
+    A key takes three reads, each of which needs the one before it. One loop for each of them lets the memory serve
+    many rows at once."""
+    trie, own = program[part + 1], program[part + 2]
+    if program[part] != PAIRS or memory[trie + 1] != 0:
+        return np.int64(_UNKNOWN)
+    base = memory[trie]
+    if memory[base] == 0 or memory[base + 2] == 0:
+        return np.int64(_UNKNOWN)
+    span, dense, offsets, values = memory[base + 2], memory[base + 3], memory[base + 4], memory[base + 5]
+    first = memory[memory[base + 1]]
+    for row in range(rows):
+        at = (program[part + 3] if own < 0 else frames[side, own, row]) - first
+        place: Any = np.int64(-1)
+        if 0 <= at < span:
+            # As in `_base_position`.
+            byte = dense + 4 * at
+            word = memory[byte >> 3]
+            place = word >> 32 if byte & 4 else (word << 32) >> 32
+        scratch[row] = place
+    for row in range(rows):
+        place = scratch[row]
+        scratch[row] = memory[offsets + place] if place >= 0 else 0
+        scratch[rows + row] = memory[offsets + place + 1] if place >= 0 else 0
+    for row in range(rows):
+        scratch[2 * rows + row] = memory[values + scratch[row]] if scratch[row] < scratch[rows + row] else 0
+    return values
+
+
+@borrowing_kernel
 def extend(
     memory: Ints,
     program: Ints,

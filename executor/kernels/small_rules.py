@@ -34,7 +34,7 @@ import numpy as np
 from adalog.executor.kernels.compiling import borrowing_kernel, inlined
 from adalog.executor.kernels.group_kernels import mix
 from adalog.executor.kernels.range_kernels import Ints
-from adalog.executor.kernels.small_join import CANDIDATES, WORK, candidates_of, extend, range_of
+from adalog.executor.kernels.small_join import CANDIDATES, WORK, candidates_of, extend, range_of, runs_of
 from adalog.executor.kernels.small_join import HEAD as RECORD
 
 HEAD: Final = 9
@@ -58,6 +58,8 @@ ARENA: Final = 1 << 17
 _DIGITS: Final = 256
 ORDERS: Final = 2 * MOST_FACTS + _DIGITS
 """The first words of the arena: numbers of rows while they are sorted, and how many have a digit."""
+# Of these words while rules run: the number of the row where a value with such last bits probably is.
+_MARKS: Final = 2 * MOST_FACTS
 MOST_WORK: Final = 1 << 15
 """Candidates that rules may look at, rows that they may derive and that may be sorted."""
 
@@ -107,8 +109,8 @@ def _grown(arena: Ints, table: Any, arity: Any, size: Any, seed: Any) -> None:
 
 @inlined
 def _entered(arena: Ints, table: Any, arity: Any, h: Any, seed: Any) -> Any:
-    """Adds the row that was written after the last one, unless the table has it; whether there was room for it. h:
-    its hash."""
+    """Adds the row that was written after the last one, unless the table has it; its number, or -1 where there was
+    no room for it. h: its hash."""
     rows = table + _TABLE
     places = rows + arity * MOST_FACTS
     count = arena[table]
@@ -124,16 +126,16 @@ def _entered(arena: Ints, table: Any, arity: Any, h: Any, seed: Any) -> Any:
                 same = False
                 break
         if same:
-            return True
+            return known - 1
         at = (at + np.uint64(1)) & mask
     if count == MOST_FACTS - 1:
         # The next one has to have a place.
-        return False
+        return np.int64(-1)
     arena[places + np.int64(at)] = count + 1
     arena[table] = count + 1
     if 2 * (count + 1) > arena[table + 3]:
         _grown(arena, table, arity, 4 * arena[table + 3] if count < MOST_FACTS // 2 else 2 * MOST_FACTS, seed)
-    return True
+    return count
 
 
 @borrowing_kernel
@@ -148,7 +150,7 @@ def _entered_rows(
             value = frames[side, words[slots + j], row]
             arena[rows + j * MOST_FACTS + arena[table]] = value
             h ^= _hash_of(value, j, seed)
-        if not _entered(arena, table, arity, h, seed):
+        if _entered(arena, table, arity, h, seed) < 0:
             return False
     return True
 
@@ -169,8 +171,12 @@ def _entered_values(
     n: Any,
     seed: Any,
 ) -> Any:
-    """The same of the rows that a prefix and each of n values make. own: the column of the values."""
+    """The same of the rows that a prefix and each of n values make. own: the column of the values.
+
+    Most edges of a graph lead to vertices that are known. The mark of a value is a row's number, of any table and
+    any call: it is compared with that row, so that marks are never cleared."""
     rows = table + _TABLE
+    values_of = rows + own * MOST_FACTS
     others = np.uint64(0)
     for j in range(arity):
         if j != own:
@@ -184,9 +190,21 @@ def _entered_values(
                     arena[rows + j * MOST_FACTS + count] = frames[side, words[slots + j], row]
             written = count
         value = memory[values + p]
-        arena[rows + own * MOST_FACTS + count] = value
-        if not _entered(arena, table, arity, others ^ _hash_of(value, own, seed), seed):
+        mark = np.int64((np.uint64(value) ^ others) & np.uint64(_MARKS - 1))
+        row_of = arena[mark]
+        if 0 <= row_of < count and arena[values_of + row_of] == value:
+            same = True
+            for j in range(arity):
+                if j != own and arena[rows + j * MOST_FACTS + row_of] != arena[rows + j * MOST_FACTS + count]:
+                    same = False
+                    break
+            if same:
+                continue
+        arena[values_of + count] = value
+        row_of = _entered(arena, table, arity, others ^ _hash_of(value, own, seed), seed)
+        if row_of < 0:
             return False
+        arena[mark] = row_of
     return True
 
 
@@ -348,10 +366,14 @@ def _derived(
             most = n >> 1
         elif last:
             side, slot, part = report[1], program[first + 1], first + RECORD + program[first + 5]
+            runs = runs_of(memory, program, part, frames, side, found, scratch)
             for p in range(found):
-                if range_of(memory, program, part, frames, side, p, state, 0, scratch_place) <= 0:
+                if runs >= 0:
+                    values, lo, hi = runs, scratch[p], scratch[found + p]
+                elif range_of(memory, program, part, frames, side, p, state, 0, scratch_place) > 0:
+                    values, lo, hi = candidates_of(memory, slot, state, 0, scratch, scratch_place)
+                else:
                     continue
-                values, lo, hi = candidates_of(memory, slot, state, 0, scratch, scratch_place)
                 work -= hi - lo
                 if (
                     hi < 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Final, cast
 
 import numpy as np
@@ -59,8 +60,14 @@ class CodeTexts:
         """The texts of values; None likewise."""
         if -SAFE < codes[0] < SAFE and min(codes) > -SAFE and max(codes) < SAFE:
             return orjson.dumps(codes)[1:-1].split(b",")
+        if len(codes) > 1:
+            # In one call, as most values were written before.
+            try:
+                return cast(tuple[bytes, ...], itemgetter(*codes)(self._known))
+            except KeyError:
+                pass
         column = list(map(self._known.get, codes))
-        if None not in column:
+        if len(codes) == 1 and column[0] is not None:
             return cast(list[bytes], column)
         new = self._new(list({code: None for code, text in zip(codes, column, strict=True) if text is None}))
         if new is None:

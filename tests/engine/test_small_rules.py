@@ -65,10 +65,13 @@ def reached(step: str) -> str:
                 :rules [[(reached ?a ?b) [?a :to ?b]] [(reached ?a ?c) {STEPS[step]}] {other}]]"""
 
 
-def load(pool: Pool, edges: list[tuple[int, int]]) -> None:
+def load(pool: Pool, edges: list[tuple[int, int]], gap: int = 1) -> None:
     numbers = sorted({number for edge in edges for number in edge})
-    forms = [f'[:db/add {n} :name "n{n}"] [:db/add {n} :kind :{"bad" if n == 9 else "good"}]' for n in numbers]
-    forms += [f"[:db/add {a} :to {b}]" for a, b in edges]
+    forms = [
+        f'[:db/add {gap * n} :name "n{n}"] [:db/add {gap * n} :kind :{"bad" if n == 9 else "good"}]'
+        for n in numbers
+    ]
+    forms += [f"[:db/add {gap * a} :to {gap * b}]" for a, b in edges]
     pool.database.transact(f"[{' '.join(forms)}]")
 
 
@@ -152,6 +155,36 @@ def test_random_graphs(pool: Pool, sizes: list[int | None], step: str, seed: int
     for start in rng.sample(sorted({a for a, _ in edges}), 5):
         assert rows(pool, reached(step), f"n{start}") == by_walking(edges, start, step)
     assert sizes
+
+
+@pytest.mark.parametrize("step", ["right", "left", "square"])
+@pytest.mark.parametrize("gap", [1, 3, 4_096])
+def test_random_graphs_of_many_edges(pool: Pool, sizes: list[int | None], step: str, gap: int) -> None:
+    """So many that tries have a base. Numbers of entities that are so far apart share their last bits. Parts of the
+    graph do not reach others, so that each start has rows of its own."""
+    rng = Random(f"{step} {gap}")
+    edges = set[tuple[int, int]]()
+    for first, nodes in ((1, 500), (501, 60), (561, 300)):
+        edges |= {(first + rng.randrange(nodes), first + rng.randrange(nodes)) for _ in range(12 * nodes)}
+    edges |= {(900, 501), (900, 561), *((n, n + 1) for n in range(901, 940))}
+    load(pool, sorted(edges), gap)
+    for number in range(3):
+        ends: dict[int, list[int]] = {}
+        for a, b in edges:
+            ends.setdefault(a, []).append(b)
+        for start in (1, 900, 561, 501, 901, 2, 561, 939, 900):
+            expected, left = set[int](), [start]
+            while left:
+                new = set(ends.get(left.pop(), ())) - expected
+                expected |= new
+                left += new
+            assert rows(pool, reached(step), f"n{start}") == sorted((f"n{n}",) for n in expected)
+        # The next moment, with signed pairs.
+        gone = (901 + number, 902 + number)
+        edges = edges - {gone}
+        pool.database.transact(f"[[:db/retract {gap * gone[0]} :to {gap * gone[1]}]]")
+    assert sizes
+    assert None not in sizes
 
 
 VALUES: dict[str, list[object]] = {

@@ -84,10 +84,9 @@ def _compared(
                     f" :rules [[(needs ?a ?b) [?a :package/depends ?b]] [(needs ?a ?c) {step}]]]"
                 )
                 for package in packages:
-                    work = Work(
-                        call, f"{title}, {form}: {package}", "debian",
-                        {"adalog": query, "DuckDB": _SQL.format(**_ENDS[call])}, {"name": package}, {"DuckDB": bar},
-                    )  # fmt: skip
+                    texts = {"adalog": query, "DuckDB": _SQL.format(**_ENDS[call])}
+                    name, arguments, bars = f"{title}, {form}: {package}", {"name": package}, {"DuckDB": bar}
+                    work = Work(call, name, "debian", texts, arguments, bars=bars)
                     here, there = raced = _raced(db, connection, duckdb, work)
                     took = [line.note if line.ours is None else f"{line.ours:.3f} ms" for line in raced]
                     say(

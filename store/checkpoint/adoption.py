@@ -209,13 +209,16 @@ def unfinished(folder: Folder) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: Folder, log: Log) -> None:
-    """Removes what imports left that did not come to their end."""
+    """Removes what imports and fetches left that did not come to their end."""
     shutil.rmtree(folder.importing, ignore_errors=True)
+    for half in folder.imported.glob("*.tmp"):
+        half.unlink(missing_ok=True)
     remove_unnamed(folder, log)
 
 
 def remove_unnamed(folder: Folder, log: Log) -> None:
-    """Removes the files of imports that the log does not name."""
+    """Removes the files of imports that the log does not name, except those that are being fetched."""
     if folder.imported.is_dir():
-        for name in log.unnamed(path.name for path in folder.imported.iterdir()):
+        whole = [path.name for path in folder.imported.iterdir() if path.suffix != ".tmp"]
+        for name in log.unnamed(whole):
             (folder.imported / name).unlink(missing_ok=True)

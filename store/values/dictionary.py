@@ -323,6 +323,9 @@ class ForkedDictionary(Dictionary):
     def find_many(self, keys: Sequence[bytes]) -> list[int | None]:
         return [self.find(key) for key in keys]
 
+    def find_column(self, keys: pa.LargeBinaryArray, hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        return np.array([-1 if number is None else number for number in self.find_many(keys.to_pylist())], np.int64)
+
     def key(self, number: int) -> bytes:
         return self._base.key(number) if number < self._length else super().key(number - self._length)
 

@@ -19,7 +19,7 @@ from adalog.datalog.values import BigInt, Char, EdnList, EdnMap, EdnSet, Float, 
 from adalog.store.files.packing import pack_as_written, unpack
 from adalog.store.values import layout
 from adalog.store.values.blocks import block as blocks
-from adalog.store.values.blocks.block import Block, BlockArrays
+from adalog.store.values.blocks.block import Block, BlockArrays, hashes_of
 from adalog.store.values.codes import Codes, Scratch
 from adalog.store.values.dictionary import Dictionary
 
@@ -128,6 +128,9 @@ def test_few_and_many_are_decoded_alike(count: int) -> None:
         assert codes.decode_many(np.array([known[i] for i in at], np.int64)) == [values[i] for i in at]
         mixed = np.array([known[i] if i % 3 else i for i in at], np.int64)
         assert codes.decode_many(mixed) == [values[i] if i % 3 else i for i in at]
+        dictionary, keys = codes.dictionaries()[layout.TAG_STRING], [*(text.encode() for text in texts), b"none"]
+        found = dictionary.find_column(pa.array(keys, pa.large_binary()), hashes_of(keys, dictionary.secret))
+        assert found.tolist() == [-1 if number is None else number for number in dictionary.find_many(keys)]
 
 
 def test_many_values_have_the_codes_of_each() -> None:

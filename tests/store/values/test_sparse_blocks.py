@@ -197,10 +197,12 @@ class Tried:
             expected_numbers = [self.numbers.get(key) for key in asked]
             assert own.find_many(asked) == expected_numbers
             assert [own.find(key) for key in asked] == expected_numbers
-        distinct = list(dict.fromkeys(asked))
-        hashes = hashes_of(distinct, dictionary.secret)
-        found = dictionary.find_column(pa.array(distinct, pa.large_binary()), hashes).tolist()
-        assert [None if number < 0 else number for number in found] == [self.numbers.get(key) for key in distinct]
+            distinct = list(dict.fromkeys(asked))
+            hashes = hashes_of(distinct, dictionary.secret)
+            found = own.find_column(pa.array(distinct, pa.large_binary()), hashes).tolist()
+            assert [None if number < 0 else number for number in found] == [
+                self.numbers.get(key) for key in distinct
+            ]
         for each in dictionary.key_columns():
             for at, number in enumerate(range(each.start, each.stop)):
                 key = each.heap[each.offsets[at] : each.offsets[at + 1]].tobytes()

@@ -33,6 +33,7 @@ from adalog.store.values.codes import Codes
 from tests.live.following import NewestReader, Reader, hub_over
 from tests.pipeline.pipeline_in_process import imported
 from tests.property.excised_model import shown, state
+from tests.waiting import until
 
 SECRET = "SECRET"
 # Of more bytes than are found by chance.
@@ -558,3 +559,19 @@ def test_transactions_are_read_while_an_excision_removes_their_files(tmp_path: P
         assert SECRET not in str([datom for report in left for datom in report.datoms])
         assert "bob" in str(list(left[-1].datoms))
         assert "ada@SECRET" in str(list(opened[0].datoms))
+
+
+def test_a_file_that_is_being_fetched_stays(tmp_path: Path) -> None:
+    """An excision removes no file of a fetch under way. The half file of a killed fetch goes at the next start."""
+    people = pa.table({"email": ["ada@SECRET", "bob"], "name": ["Ada SECRET", "Bob"]})
+    with Database.open(str(tmp_path / "data")) as database:
+        database.transact(SCHEMA)
+        imported(database, tmp_path, MAPPING, {"people": people})
+        file = next((tmp_path / "data" / "imported").iterdir())
+        fetched = file.with_name(f".{file.name}.1.tmp")
+        fetched.write_bytes(b"half")
+        database.transact(EXCISE)
+        until(lambda: not file.exists())
+        assert fetched.exists()
+    with Database.open(str(tmp_path / "data")):
+        assert not fetched.exists()

@@ -101,7 +101,7 @@ def test_an_attribute_is_opened_and_closed(console: Console) -> None:
     console.wait(lambda: console.all(".side") and focus(console) == ":package/name")
     press(console, Keys.ESCAPE)
     console.wait(lambda: console.all(".side") == [])
-    assert console.browser.switch_to.active_element.get_attribute("class") == "ref"
+    console.wait(lambda: console.browser.switch_to.active_element.get_attribute("class") == "ref")
 
 
 def test_a_commit_leaves_the_focus_at_what_came_of_it(console: Console) -> None:

@@ -124,6 +124,8 @@ def test_what_changed_between_two_moments_is_marked(grown: Console) -> None:
     grown.button("Changes…").send_keys(Keys.ENTER)
     start = grown.wait(lambda: grown.all(".moment-field input.t"))[0]
     start.send_keys(Keys.CONTROL, "a", Keys.NULL, "2", Keys.TAB)
+    # The comparison with which the page began has ended.
+    grown.wait(lambda: grown.button("Compare").is_enabled())
     grown.button("Compare").send_keys(Keys.ENTER)
     grown.wait(lambda: "1 added, 1 retracted" in grown.text(".compare"))
     assert (names(grown, "added"), names(grown, "retracted")) == ({"zlib1g"}, {"python3"})

@@ -138,7 +138,8 @@ def test_a_round_may_derive_more_than_a_frame_holds(pool: Pool, sizes: list[int 
     """A hundred nodes, all of which have edges to all: a round makes thousands of rows, nearly all known."""
     edges = [(a, b) for a in range(1, 101) for b in range(1, 101)]
     load(pool, edges)
-    for start in (1, 50, 100):
+    # A fold in the background may have joins bound anew.
+    for start in (1, 50, 100) * 2:
         assert rows(pool, reached(step), f"n{start}") == by_walking(edges, start, step)
     assert sizes
     if step in ("right", "left"):

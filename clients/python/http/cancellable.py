@@ -16,7 +16,7 @@ import httpx
 from adalog.client.running import RUNNING, cancelled_by
 
 
-class _Exchange:
+class Exchange:
     """One request and its response, and the connection that they take. Thread-safe."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class _Exchange:
 
 # Of what is read at once where much comes: httpcore asks for 64 KiB, each of which costs some 30 microseconds.
 _LONG_READ: Final = 1 << 20
-_EXCHANGE: Final[ContextVar[_Exchange | None]] = ContextVar("exchange", default=None)
+_EXCHANGE: Final[ContextVar[Exchange | None]] = ContextVar("exchange", default=None)
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def cancellable_request() -> Iterator[None]:
     if RUNNING.get() is None:
         yield
         return
-    exchange = _Exchange()
+    exchange = Exchange()
     cancelled_by(exchange.cancel)
     token = _EXCHANGE.set(exchange)
     try:

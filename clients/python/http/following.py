@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol
 
-import httpx
-
+from adalog.client.http.cancellable import Exchange
 from adalog.client.http.protocol import Answer
 from adalog.client.result import Change, Column, LiveChanges
 from adalog.client.values import column_of
@@ -21,8 +21,8 @@ _AWAY, _FIRST_WAIT, _LONGEST_WAIT = 60.0, 0.25, 8.0
 class EventSource(Protocol):
     """A server."""
 
-    def events(self, variables: Mapping[str, Any]) -> Iterator[httpx.Response | Answer]:
-        """The response of a live query, then its events."""
+    def events(self, variables: Mapping[str, Any]) -> Generator[Exchange | Answer]:
+        """The exchange with the server, then the events of a live query."""
 
 
 class RemoteChanges(LiveChanges):
@@ -32,27 +32,34 @@ class RemoteChanges(LiveChanges):
         super().__init__(query)
         self._server = server
         self._variables = dict(variables)
-        self._response: httpx.Response | None = None
+        self._exchange: Exchange | None = None
+        # Held by the thread that waits for a change.
+        self._reading = threading.Lock()
         self._events = self._begin()
         # The first event, so that what is wrong with the query is raised where it is asked.
         self._first: Change | None = self._received()
 
-    def _begin(self) -> Iterator[httpx.Response | Answer]:
+    def _begin(self) -> Generator[Exchange | Answer]:
         events = self._server.events(self._variables)
-        response = next(events)
-        assert isinstance(response, httpx.Response)
-        self._response = response
+        exchange = next(events)
+        assert isinstance(exchange, Exchange)
+        self._exchange = exchange
+        if self._closed.is_set():
+            exchange.cancel()
         return events
 
     def _next(self) -> Change:
         first, self._first = self._first, None
-        return self._received() if first is None else first
+        if first is not None:
+            return first
+        with self._reading:
+            return self._received()
 
     def _received(self) -> Change:
         wait, until = _FIRST_WAIT, time.monotonic() + _AWAY
         while not self._closed.is_set():
             try:
-                if self._response is None:
+                if self._exchange is None:
                     self._events = self._begin()
                 event = next(self._events)
             except AdalogError as error:
@@ -61,13 +68,13 @@ class RemoteChanges(LiveChanges):
                 began = self._variables.get("resume") is not None
                 if not began or error.code is not Code.BACKEND_UNAVAILABLE or time.monotonic() > until:
                     raise
-                self._response = None
+                self._exchange = None
                 self._closed.wait(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
                 continue
             except BaseException:
                 # Ctrl-C ends the stream, and the next call goes on after its last event.
-                self._response = None
+                self._exchange = None
                 raise
             assert isinstance(event, dict)
             self._variables |= {"resume": event["resume"], "fromT": None}
@@ -76,8 +83,15 @@ class RemoteChanges(LiveChanges):
         raise StopIteration
 
     def _end(self) -> None:
-        if self._response is not None:
-            self._response.close()
+        exchange = self._exchange
+        if exchange is not None:
+            exchange.cancel()
+        # The thread that reads closes the response itself: another thread would take the socket away under it.
+        if self._reading.acquire(blocking=False):
+            try:
+                self._events.close()
+            finally:
+                self._reading.release()
 
 
 def _change(event: Answer) -> Change:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import Any, Final
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from adalog.client.arrow_answer import ArrowAnswer
 from adalog.client.given import Moment, TransactionText, User
-from adalog.client.http.cancellable import cancellable_request, watch_connections
+from adalog.client.http.cancellable import Exchange, cancellable_request, watch_connections
 from adalog.client.http.documents import (
     ATTRIBUTES,
     DATOMS,
@@ -271,9 +271,9 @@ class RemoteBackend:
             body = request_body(document, variables, extensions)
             return self._http.post(self._url, content=body, headers={"Accept": accept})
 
-    def events(self, variables: Mapping[str, Any]) -> Iterator[httpx.Response | Answer]:
-        """The response of a live query, then its events. Raises what the server refuses, and BACKEND_UNAVAILABLE
-        where the stream breaks off."""
+    def events(self, variables: Mapping[str, Any]) -> Generator[Exchange | Answer]:
+        """The exchange with the server, then the events of a live query. Raises what the server refuses, and
+        BACKEND_UNAVAILABLE where the stream breaks off."""
         extensions = {"minBasisT": self._seen} if self._seen else None
         with self.sending():
             request = self._http.build_request(
@@ -284,16 +284,19 @@ class RemoteBackend:
                 timeout=httpx.Timeout(10, read=_SILENCE),
             )
             response = self._http.send(request, stream=True)
+            exchange = Exchange()
+            exchange.takes(response.extensions["network_stream"])
             try:
                 if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
                     response.read()
                     data_of(self._answer(response, response.content))
-                yield response
+                yield exchange
                 for kind, data in events_of(response.iter_lines()):
                     if kind == "complete":
                         break
                     yield data_of(orjson.loads(data))["live"]
             finally:
+                exchange.end()
                 response.close()
         raise unavailable("the stream of a live query broke off")
 

@@ -118,7 +118,8 @@ def test_closing_ends_a_reader_that_waits(kind: str) -> None:
         reader = threading.Thread(target=lambda: found.append(next(changes, None)))
         reader.start()
         changes.close()
-        reader.join(30)
+        # Sooner than the server says something of its own, which is every 15 seconds.
+        reader.join(10)
         assert found == [None]
         db.close()
 

@@ -11,6 +11,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -43,7 +44,9 @@ def _pages(folder: Path) -> Iterator[str]:
 
 def _shows(browser: webdriver.Chrome, window: str, text: str) -> None:
     browser.switch_to.window(window)
-    WebDriverWait(browser, 30).until(lambda page: page.find_element(By.TAG_NAME, "body").text == text.strip())
+    WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException]).until(
+        lambda page: page.find_element(By.TAG_NAME, "body").text == text.strip()
+    )
 
 
 def test_the_tutorial(tmp_path: Path) -> None:

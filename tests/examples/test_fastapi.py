@@ -15,6 +15,7 @@ import httpx
 import pytest
 import uvicorn
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
@@ -122,7 +123,9 @@ class TestPages:
 def _create(browser: webdriver.Chrome, title: str, project: str) -> None:
     field = browser.find_element(By.NAME, "title")
     # The form is emptied when the answer to the last one has come.
-    WebDriverWait(browser, 30).until(lambda _: field.get_attribute("value") == "")
+    WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException]).until(
+        lambda _: field.get_attribute("value") == ""
+    )
     field.send_keys(title)
     Select(browser.find_element(By.NAME, "project")).select_by_visible_text(project)
     browser.find_element(By.CSS_SELECTOR, "#create button").click()
@@ -132,4 +135,4 @@ def _shows(browser: webdriver.Chrome, *issues: str) -> None:
     def listed(page: webdriver.Chrome) -> bool:
         return sorted(item.text for item in page.find_elements(By.TAG_NAME, "li")) == sorted(issues)
 
-    WebDriverWait(browser, 30).until(listed)
+    WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException]).until(listed)

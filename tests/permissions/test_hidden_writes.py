@@ -86,7 +86,12 @@ class _Side:
             url = f"{address.replace('http', 'ws', 1)}/graphql"
             subprotocols: Any = ["graphql-transport-ws"]
             with connect(
-                url, subprotocols=subprotocols, additional_headers=headers, proxy=None, ping_interval=None, max_queue=None
+                url,
+                subprotocols=subprotocols,
+                additional_headers=headers,
+                proxy=None,
+                ping_interval=None,
+                max_queue=None,
             ) as socket:
                 side = _Side(twin, address, socket, headers)
                 with side.http:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adalog.executor.kernels.compiling import inlined, kernel, python_if_few
+from adalog.executor.kernels.compiling import borrowing_kernel, inlined, kernel, python_if_few
 
 Ints = NDArray[np.int64]
 Index = NDArray[np.int32]
@@ -23,6 +23,14 @@ Bools = NDArray[np.bool_]
 _GALLOP = 16
 # A bitmap pays when the range it marks is not tiny.
 _MIN_MARKED = 8
+# A last range that comes again gets a bitmap from this length on. A call has so many words of them at most: 8 MB.
+_LONG = 64
+_MOST_WORDS = 1 << 20
+# Words of two bitmaps that are compared in the time in which one value is looked up in a bitmap.
+_WORDS_A_PROBE = 4
+# In place of the number of a long range's bitmap: the range was not met yet, or once.
+_NEVER = -2
+_ONCE = -1
 # Of the filter of a level of signed pairs, as `store.tries.signed` makes it.
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -349,6 +357,63 @@ def _intersect_two(
     return at
 
 
+@borrowing_kernel
+def _count_marked(bitmap: Words, first: Any, bits: Any, low: Any, values: Ints, lo: Any, hi: Any) -> Any:
+    """How many of values[lo:hi] the bitmap at word `first` has: so many bits, for the values from `low` on."""
+    # Indices without a sign spare a test in each step.
+    word, hits = np.uint64(first), np.uint64(0)
+    for p in range(np.uint64(lo), np.uint64(hi)):
+        x = np.uint64(values[p] - low)
+        if x < bits:
+            hits += (bitmap[word + (x >> np.uint64(6))] >> (x & np.uint64(63))) & np.uint64(1)
+    return np.int64(hits)
+
+
+@borrowing_kernel
+def _count_both(a: Words, a_first: Any, b: Words, b_first: Any, words: Any) -> Any:
+    """How many bits are set in both of two bitmaps, in so many words from a place of each."""
+    at, other, hits = np.uint64(a_first), np.uint64(b_first), np.uint64(0)
+    for i in range(np.uint64(words)):
+        x = a[at + i] & b[other + i]
+        x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
+        x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+        x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+        hits += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    return np.int64(hits)
+
+
+@borrowing_kernel
+def _long_row(
+    rows: Ints, owners: Ints, marks: Words, words: Any, low: Any, long: Any, values: Ints, lo: Any, hi: Any
+) -> Any:
+    """The number of the long range values[lo:hi] among the bitmaps in `marks`; negative if it has none. The second
+    call for a range makes its bitmap, while there is room.
+
+    Each bitmap has so many words, for the values from `low` on. Long ranges that do not overlap begin in different
+    pieces of the column, each as long as `long`. rows: per piece the number, then how many bitmaps there are.
+    owners: int64[room, 2], the range of each, since ranges that overlap may share a piece.
+    """
+    row = rows[lo // long]
+    if row >= 0:
+        return row if owners[row, 0] == lo and owners[row, 1] == hi else np.int64(_NEVER)
+    made = rows[rows.size - 1]
+    if row == _NEVER or made == owners.shape[0]:
+        rows[lo // long] = _ONCE
+        return np.int64(_NEVER)
+    word, bits = np.uint64(made * words), np.uint64(words * 64)
+    for i in range(np.uint64(words)):
+        marks[word + i] = 0
+    for p in range(np.uint64(lo), np.uint64(hi)):
+        x = np.uint64(values[p] - low)
+        if x < bits:
+            marks[word + (x >> np.uint64(6))] |= np.uint64(1) << (x & np.uint64(63))
+    owners[made, 0] = lo
+    owners[made, 1] = hi
+    rows[lo // long] = made
+    rows[rows.size - 1] = made + 1
+    return made
+
+
 @kernel
 def intersect(
     arrays: tuple[Ints, ...],
@@ -368,7 +433,8 @@ def intersect(
     from prefix to prefix their intersection is kept, and marked in `bitmap` (uint64 words for the values from
     `low` on, all zero before and after; empty to do without), so that each prefix only scans the last range.
     With `write` the rows go to `parent` and `value`, which must have room for the sum of the shortest lengths and
-    one more; without they are only counted.
+    one more; without they are only counted. Then long ranges of the last participant that come again get bitmaps,
+    too: two bitmaps are compared word by word, and of a short intersection each value is looked up.
     """
     k, n = lo.shape
     counts = np.zeros(n, np.int64)
@@ -380,7 +446,18 @@ def intersect(
     kept_hi = np.int64(0)
     marked = False
     known = False
-    bits = np.uint64(bitmap.size * 64)
+    words = bitmap.size
+    bits = np.uint64(words * 64)
+    long = max(_LONG, words // _WORDS_A_PROBE)
+    pieces = arrays[2 * (k - 1)].size // long + 1
+    if write or words == 0 or pieces > n:
+        long = np.iinfo(np.int64).max
+        pieces = 0
+    room = min(pieces, _MOST_WORDS // max(words, 1))
+    rows = np.full(pieces + 1, _NEVER, np.int64)
+    rows[pieces] = 0
+    owners = np.empty((room, 2), np.int64)
+    long_marks = np.empty(room * words, np.uint64)
     for i in range(n):
         same = known
         if same:
@@ -458,16 +535,32 @@ def intersect(
                     x = kept[p] - low
                     bitmap[x >> 6] |= np.uint64(1) << np.uint64(x & 63)
                 marked = True
+        if last_len >= long and src[k - 1, i] == 0:
+            row = _long_row(rows, owners, long_marks, words, low, long, last, last_lo, last_hi)
+            least = max(kept[kept_lo], last[last_lo])
+            most = min(kept[kept_hi - 1], last[last_hi - 1])
+            if least > most:
+                continue
+            if row >= 0 and least >= low and np.uint64(most - low) < bits:
+                first = (least - low) >> 6
+                span = ((most - low) >> 6) - first + 1
+                if marked and span <= _WORDS_A_PROBE * kept_len:
+                    counts[i] = _count_both(bitmap, first, long_marks, row * words + first, span)
+                else:
+                    counts[i] = _count_marked(long_marks, row * words, bits, low, kept, kept_lo, kept_hi)
+                continue
         before = at
         if marked and last_len <= _GALLOP * kept_len:
+            if not write:
+                counts[i] = _count_marked(bitmap, 0, bits, low, last, last_lo, last_hi)
+                continue
             for p in range(last_lo, last_hi):
                 x = np.uint64(last[p] - low)
                 hit = np.uint64(0)
                 if x < bits:
                     hit = (bitmap[x >> np.uint64(6)] >> (x & np.uint64(63))) & np.uint64(1)
-                if write:
-                    parent[at] = i
-                    value[at] = last[p]
+                parent[at] = i
+                value[at] = last[p]
                 at += np.int64(hit)
         else:
             at = _intersect_two(kept, kept_lo, kept_hi, last, last_lo, last_hi, i, write, parent, value, at)

@@ -60,6 +60,34 @@ def test_intersect_is_set_intersection(groups: list[Any], marked: bool, shift: i
     assert (again == counts).all()
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.integers(2, 5), st.integers(0, 1 << 32), far, st.sampled_from([(0, 900), (150, 500), (0, 63)]))
+def test_long_ranges_that_come_again_are_counted_as_sets(
+    k: int, seed: int, shift: int, marked: tuple[int, int]
+) -> None:
+    """Ranges of all densities, overlays among them, some that overlap; values beyond the bitmap on both sides."""
+    rng = np.random.default_rng(seed)
+    n, low, high = int(rng.integers(1, 200)), *marked
+    arrays: tuple[Any, ...] = ()
+    src, lo, hi = np.zeros((k, n), np.uint8), np.zeros((k, n), np.int64), np.zeros((k, n), np.int64)
+    for j in range(k):
+        runs = [np.flatnonzero(rng.random(900) < rng.choice([0, 0.01, 0.1, 0.5, 1])) for _ in range(6)]
+        values, starts, ends = flat([run.tolist() for run in runs])
+        picked = (
+            rng.integers(0, 6, n) if j == k - 1 else np.repeat(rng.integers(0, 6, n), rng.integers(1, 30, n))[:n]
+        )
+        lo[j], hi[j], src[j] = starts[picked], ends[picked], rng.random() < 0.3
+        lo[j] = np.minimum(hi[j], lo[j] + rng.choice([0, 0, 0, 1, 70], n if j == k - 1 else 1))
+        src[j, : int(rng.integers(0, n + 1))] = 0
+        arrays += (values + shift, values + shift)
+    inside = [[{*arrays[2 * j][lo[j, i] : hi[j, i]].tolist()} for j in range(k)] for i in range(n)]
+    bitmap = np.zeros((high - low >> 6) + 1, np.uint64)
+    one = np.empty(1, np.int64)
+    counts = range_kernels.intersect(arrays, src, lo, hi, bitmap, low + shift, False, one, one)
+    assert counts.tolist() == [len(set.intersection(*row)) for row in inside]
+    assert not bitmap.any()
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 1 << 61, -(1 << 63), 7])), max_size=40))
 def test_group_rows_numbers_equal_rows_alike(rows: list[tuple[int, int]]) -> None:

@@ -6,6 +6,7 @@ Saves the step's rows between one part and the next: only values in all ranges a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from adalog.executor.join.batch import Batch
 from adalog.executor.join.level import BoundLevel, chunks
@@ -16,6 +17,10 @@ from adalog.executor.join.shortcuts.range_selection import least_of, select_rang
 from adalog.executor.join.shortcuts.single_values import extend_by_column, single_values
 from adalog.executor.join.shortcuts.unread_values import having_any, weigh
 from adalog.executor.join.shortcuts.value_sums import value_sums
+
+# What is only counted takes no memory: a chunk of it may look at so many times as many candidates. The kernel then
+# uses a long range's bitmap more often.
+_COUNTED: Final = 8
 
 
 def extend_by_ranges(level: BoundLevel, batch: Batch) -> Iterator[Batch]:
@@ -53,7 +58,8 @@ def extend_by_ranges(level: BoundLevel, batch: Batch) -> Iterator[Batch]:
     if sums is not None:
         yield accepted(sums, variable, checks)
         return
-    for start, stop in chunks(least, level.budget):
+    written_out = not (counting or asking)
+    for start, stop in chunks(least, level.budget if written_out else _COUNTED * level.budget):
         part = batch.slice(start, stop)
         ranges = narrow if stop - start == batch.size else [each.slice(start, stop) for each in narrow]
         if counting:

@@ -127,6 +127,12 @@ def _referring(entities: CodeColumn, relation: Relation, young: Columns) -> Code
     return np.concatenate([*found, young.e[are_of(young.v, entities)]])
 
 
+def referring(live: AttributeData, entities: CodeColumn) -> Int64s:
+    """The entities that refer, or once referred, to some others by an attribute; distinct and in order."""
+    found = _referring(entities, live.relation, live.delta.events(0, len(live.delta)))
+    return distinct(np.sort(found.astype(np.int64)))
+
+
 def _without(base: Base, gone: Columns, ended: Bools) -> Base:
     """The base without some pairs that hold, and some of those that ended."""
     left = without_pairs(base, gone.e, gone.v) if len(gone) else base

@@ -158,6 +158,24 @@ def test_a_composite_tuple_goes_with_its_parts(people):
     assert people.q("[:find ?a :where [3 ?a]]") == "#{}"
 
 
+@pytest.mark.parametrize("retracted", ["", "[:db/retract 7 :of 2]"])
+def test_an_entity_within_anothers_composite_tuple_goes_with_that(people, retracted):
+    """The tuple would go on having it."""
+    people.tx("""[{:db/ident :of :db/valueType :db.type/ref} {:db/ident :rank :db/valueType :db.type/long}
+                  {:db/ident :of+rank :db/valueType :db.type/tuple :db/tupleAttrs [:of :rank]}]""")
+    people.tx('[{:db/id 7 :of 2 :rank 3 :name "seven"} {:db/id 8 :of 1 :rank 3}]', f"[{retracted}]")
+    before = people.q(ALL).value
+    for form in ("{:db/excise 2}", "{:db/excise 2 :db.excise/beforeT 5}"):
+        with pytest.raises(AdalogError, match="entity 7 refers to it in :of\\+rank") as refused:
+            people.tx(f"[{form}]")
+        assert refused.value.code is Code.TX_INVALID
+    assert people.q(ALL).value == before
+    assert "{:db/excise 7 :db.excise/attrs [:of :rank :of+rank]}" in refused.value.message
+    people.tx("[{:db/excise 2} {:db/excise 7 :db.excise/attrs [:of :rank :of+rank]}]")
+    assert people.at(history=True).q("[:find ?e ?v :where [?e :of+rank ?v]]") == "#{[8 [1 3]]}"
+    assert people.q("[:find ?e :where [?e :name] [(> ?e 2)]]") == "#{[7]}"
+
+
 def test_nowhere_but_in_a_transaction(people):
     with pytest.raises(AdalogError, match="with transact and nowhere else"):
         people.database.speculate(people.database.snapshot(), "[{:db/excise 1}]")

@@ -15,6 +15,7 @@ import numpy as np
 from adalog.datalog.edn.writer import write
 from adalog.datalog.errors import AdalogError, Code
 from adalog.datalog.values import EdnMap, EdnSet, Keyword
+from adalog.store.excision.remainder import referring
 from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.state.settings import Evaluation
 from adalog.store.state.state import DatabaseState
@@ -220,8 +221,12 @@ class _Reader:
         form. united: the same datoms in fewer scopes."""
         for composite in self._schema.composites:
             names = composite.kind.tuple_attrs or ()
-            parts = [each.id for name in names if (each := self._schema.get(name)) is not None]
+            own = [each for name in names if (each := self._schema.get(name)) is not None]
+            parts = [each.id for each in own]
+            refs = [each.id for each in own if each.is_ref]
             for place, scope in enumerate(scopes):
+                if scope.with_refs:
+                    self._check_referring(composite, refs, [*parts, composite.id], scope, united, place)
                 touched = [id_ for id_ in (*parts, composite.id) if scope.has(id_)]
                 if not touched or (scope.attributes is None and not self._has(composite, scope)):
                     continue
@@ -237,6 +242,29 @@ class _Reader:
                 if missing:
                     raise invalid(
                         f"{composite.ident} is kept from {_listed(names)}: excise all of these and it, or none",
+                        (place,),
+                    )
+
+    def _check_referring(
+        self,
+        composite: Attribute,
+        refs: Sequence[int],
+        ids: Sequence[int],
+        scope: Scope,
+        united: Sequence[Scope],
+        place: int,
+    ) -> None:
+        """Refuses an entity to which others refer by a part of a composite tuple, as their tuples would keep it.
+        ids: the parts and the composite."""
+        assert scope.entities is not None, "it takes entities"
+        for ref in refs:
+            for e in referring(self._snapshot.data_of(ref), scope.entities).tolist():
+                whole = Scope(np.array([e], np.int64), None, self._t)
+                if not all(any(_covers(each, whole, id_) for each in united) for id_ in ids):
+                    names = " ".join(write(name) for name in composite.kind.tuple_attrs or ())
+                    raise invalid(
+                        f"entity {e} refers to it in {composite.ident}, of which all goes or nothing; add "
+                        f"{{:db/excise {e} :db.excise/attrs [{names} {composite.ident}]}} to the transaction",
                         (place,),
                     )
 

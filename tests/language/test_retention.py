@@ -65,6 +65,7 @@ def test_nothing_is_taken_where_nothing_is_said(changed):
     [
         ("{:db/ident :v :db/retainDays ‸0}", "a number from 1 to 100,000, not 0; :db/noHistory keeps none"),
         ("{:db/ident :v :db/retainTransactions ‸-3}", "a number from 1 to"),
+        ("{:db/ident :v :db/retainDays ‸9223372036854775807}", "from 1 to 100,000, not 9223372036854775807"),
         ('{:db/ident :v :db/retainDays ‸"a month"}', "is not a long"),
         ("{:db/ident :v :db/retainAll ‸false}", "is true, or retracted"),
         ("{:db/ident :v :db/retainDays ‸3 :db/retainAll true}", "are both given; retract one of them"),

@@ -32,7 +32,9 @@ def check(effects: Sequence[Effect], paths: Paths, state: DatabaseState) -> None
             raise invalid(f"{limit} is true, or retracted", path)
         if most is not None and not 1 <= effect.v <= most:
             advice = "; :db/noHistory keeps none" if effect.v == 0 else ""
-            raise invalid(f"{limit} is a number from 1 to {most:,}, not {effect.v}{advice}", path)
+            raise invalid(
+                f"{limit} is a number from 1 to {most:,}, not {state.codes.decode(effect.v)}{advice}", path
+            )
         own = [name for a, name in names.items() if read(a, effect.e)]
         if len(own) > 1:
             raise invalid(f"{' and '.join(own)} are both given; retract one of them", path)

@@ -13,7 +13,7 @@ import httpx
 from starlette.applications import Starlette
 
 from adalog.executor.cache.settings import CacheSettings
-from adalog.executor.pool import Pool
+from adalog.executor.pool import Pool, PoolSettings
 from adalog.gateway.app import create_app
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.server import Server, listening
@@ -148,11 +148,12 @@ def place_of(error: Mapping[str, Any]) -> tuple[Any, ...]:
 
 @contextmanager
 def gateway(
-    settings: Settings | None = None, *transactions: str, cache: CacheSettings | None = None
+    settings: Settings | None = None, *transactions: str, cache: CacheSettings | None = None, threads: int = 2
 ) -> Iterator[Gateway]:
-    """A gateway over a new database in memory that has seen these transactions. cache: how answers are kept."""
+    """A gateway over a new database in memory that has seen these transactions. cache: how answers are kept.
+    threads: for each query."""
     with Database.open(":memory:") as database:
-        pool = Pool(database, cache=cache)
+        pool = Pool(database, PoolSettings(threads=threads), cache=cache)
         try:
             for text in transactions:
                 database.transact(text)

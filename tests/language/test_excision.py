@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from adalog.datalog.errors import AdalogError, Code
@@ -174,6 +176,22 @@ def test_an_entity_within_anothers_composite_tuple_goes_with_that(people, retrac
     people.tx("[{:db/excise 2} {:db/excise 7 :db.excise/attrs [:of :rank :of+rank]}]")
     assert people.at(history=True).q("[:find ?e ?v :where [?e :of+rank ?v]]") == "#{[8 [1 3]]}"
     assert people.q("[:find ?e :where [?e :name] [(> ?e 2)]]") == "#{[7]}"
+
+
+def test_all_that_refer_to_an_entity_in_composite_tuples_are_named(people):
+    people.tx("""[{:db/ident :of :db/valueType :db.type/ref} {:db/ident :rank :db/valueType :db.type/long}
+                  {:db/ident :of+rank :db/valueType :db.type/tuple :db/tupleAttrs [:of :rank]}]""")
+    people.tx("[{:db/id 7 :of 2 :rank 3} {:db/id 8 :of 2 :rank 4} {:db/id 9 :of 2}]")
+    seven = "{:db/excise 7 :db.excise/attrs [:of :rank :of+rank]}"
+    for forms, message in (
+        ("", f"entity 7 refers to it .* add {re.escape(seven)} to the transaction, and the same for 8, 9$"),
+        (seven, r"entity 8 refers to it .* and the same for 9$"),
+        (f"{seven} {seven.replace('7', '8')}", r"entity 9 refers to it .* to the transaction$"),
+    ):
+        with pytest.raises(AdalogError, match=message):
+            people.tx(f"[{{:db/excise 2}} {forms}]")
+    people.tx(f"[{{:db/excise 2}} {' '.join(seven.replace('7', each) for each in '789')}]")
+    assert people.at(history=True).q("[:find ?e ?v :where [?e :of+rank ?v]]") == "#{}"
 
 
 def test_nowhere_but_in_a_transaction(people):

@@ -32,6 +32,8 @@ _ATTRS: Final = Keyword("db.excise/attrs")
 _BEFORE: Final = Keyword("db.excise/beforeT")
 _ENDED: Final = Keyword("db.excise/endedBeforeT")
 _WRITTEN: Final = "{:db/excise 17}"
+# So many entities that refer to an excised one are named in an error.
+_NAMED: Final = 100
 
 
 def is_excision(form: Any) -> bool:
@@ -258,15 +260,24 @@ class _Reader:
         ids: the parts and the composite."""
         assert scope.entities is not None, "it takes entities"
         for ref in refs:
-            for e in referring(self._snapshot.data_of(ref), scope.entities).tolist():
-                whole = Scope(np.array([e], np.int64), None, self._t)
-                if not all(any(_covers(each, whole, id_) for each in united) for id_ in ids):
-                    names = " ".join(write(name) for name in composite.kind.tuple_attrs or ())
-                    raise invalid(
-                        f"entity {e} refers to it in {composite.ident}, of which all goes or nothing; add "
-                        f"{{:db/excise {e} :db.excise/attrs [{names} {composite.ident}]}} to the transaction",
-                        (place,),
-                    )
+            found = referring(self._snapshot.data_of(ref), scope.entities)
+            is_left = np.zeros(len(found), np.bool_)
+            for id_ in ids:
+                goes = np.zeros(len(found), np.bool_)
+                for each in united:
+                    if each.has(id_) and each.before >= self._t:
+                        goes |= True if each.entities is None else are_of(found, each.entities)
+                is_left |= ~goes
+            left = found[is_left].tolist()
+            if left:
+                names = " ".join(write(name) for name in composite.kind.tuple_attrs or ())
+                more = ", ".join(map(str, left[1:_NAMED])) + (" and others" if left[_NAMED:] else "")
+                raise invalid(
+                    f"entity {left[0]} refers to it in {composite.ident}, of which all goes or nothing; add "
+                    f"{{:db/excise {left[0]} :db.excise/attrs [{names} {composite.ident}]}} to the transaction"
+                    f"{f', and the same for {more}' if more else ''}",
+                    (place,),
+                )
 
     def _has(self, attribute: Attribute, scope: Scope) -> bool:
         data = self._snapshot.data_of(attribute.id)

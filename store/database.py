@@ -594,7 +594,7 @@ class Database:
 
     def _forget_imports(self) -> bool:
         folder = self._folder
-        if folder is None or not folder.imported.is_dir():
+        if folder is None:
             return True
         # No import is between its files and its entry in the log.
         with self.writer.own_turn():

@@ -11,6 +11,7 @@ The log alone is the truth: where the place is away, or holds damaged files, eve
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -110,7 +111,7 @@ class SharedCheckpoints(FoldCoordinator):
 
     def forget(self) -> None:
         """As in `FoldCoordinator`, by the gateway that folds; also where the checkpoint could not be shared then.
-        Raises BACKEND_UNAVAILABLE."""
+        Raises BACKEND_UNAVAILABLE, and OSError where its own folder cannot be read."""
         own = Checkpoint.load(self._folder)
         if self._token is None or own is None:
             return
@@ -129,6 +130,8 @@ class SharedCheckpoints(FoldCoordinator):
                 else:
                     kept |= found.files()
             self._publication.withdraw([each for each in known if each.file in outdated])
+            # A gateway that was killed left files that no checkpoint names, some of them half written.
+            files.update(self._place.older(FILES, self._folder.checkpoint.stat().st_mtime))
             # The checkpoints last, since they name what is to go.
             for folder, names in ((FILES, files - kept), (CHECKPOINTS, outdated)):
                 for name in sorted(names):
@@ -138,7 +141,8 @@ class SharedCheckpoints(FoldCoordinator):
             raise unavailable(f"shared checkpoints from before were not removed: {_reason(error)}") from None
 
     def forget_imports(self, unnamed: Callable[[Collection[str]], Collection[str]]) -> None:
-        for name in sorted(unnamed(self._place.sizes(IMPORTED))):
+        # All of them, also those that are half written.
+        for name in sorted(unnamed(self._place.older(IMPORTED, math.inf))):
             self._place.remove(f"{IMPORTED}/{name}")
 
     def newest(self) -> Checkpoint | None:

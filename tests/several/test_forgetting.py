@@ -57,6 +57,15 @@ def test_gateways_that_share_files_on_a_server(tmp_path: Path, postgres: Postgre
         one.compact()
         two.compactor.follow()
         assert {path.split("-")[0] for path in holding(tmp_path)} == {"dictionary"}
+        # As gateways leave behind that are killed while they send a checkpoint, or an import.
+        (shared,) = (path.parent for path in (tmp_path / "shared").glob("*/files"))
+        (shared / "imported").mkdir()
+        for name in (
+            "files/.dictionary-9-00000000.seg.tmp",
+            "files/dictionary-9-00000000.seg",
+            "imported/.9-0.tmp",
+        ):
+            (shared / name).write_text(SECRET)
         t = three.transact(f'[{{:db/excise [:email "ada@{SECRET}"]}}]').t
         until(lambda: not holding(tmp_path))
         for each in (one, two, three):

@@ -20,7 +20,7 @@ import numpy as np
 import uvloop
 
 _LIMIT_SECONDS: Final = 120
-_HEAD: Final = (
+HEAD: Final = (
     "POST /graphql HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
 )
 
@@ -100,7 +100,7 @@ class _Client(asyncio.Protocol):
 
 async def _drive(load: Load) -> Report:
     encoded = [body.encode() for body in load.bodies]
-    requests = iter([_HEAD.format(load.ports[0], len(body)).encode() + body for body in encoded])
+    requests = iter([HEAD.format(load.ports[0], len(body)).encode() + body for body in encoded])
     times: list[tuple[float, float]] = []
     loop = asyncio.get_running_loop()
     clients = [

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
@@ -40,3 +42,8 @@ def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
         yield driver
     finally:
         driver.quit()
+
+
+def waiting(browser: webdriver.Chrome, seconds: float = 30) -> WebDriverWait[webdriver.Chrome]:
+    """Waits for a condition, which may read an element that the page replaces meanwhile."""
+    return WebDriverWait(browser, seconds, 0.05, [StaleElementReferenceException])

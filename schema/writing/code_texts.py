@@ -60,15 +60,11 @@ class CodeTexts:
         """The texts of values; None likewise."""
         if -SAFE < codes[0] < SAFE and min(codes) > -SAFE and max(codes) < SAFE:
             return orjson.dumps(codes)[1:-1].split(b",")
-        if len(codes) > 1:
-            # In one call, as most values were written before.
-            try:
-                return cast(tuple[bytes, ...], itemgetter(*codes)(self._known))
-            except KeyError:
-                pass
-        column = list(map(self._known.get, codes))
-        if len(codes) == 1 and column[0] is not None:
-            return cast(list[bytes], column)
+        try:
+            # In one call, as most values were written before. The first code again, since one alone gives no tuple.
+            return cast(tuple[bytes, ...], itemgetter(*codes, codes[0])(self._known)[:-1])
+        except KeyError:
+            column = list(map(self._known.get, codes))
         new = self._new(list({code: None for code, text in zip(codes, column, strict=True) if text is None}))
         if new is None:
             return None

@@ -217,7 +217,7 @@ def remove_unfinished(folder: Folder, log: Log) -> None:
 
 
 def remove_unnamed(folder: Folder, log: Log) -> None:
-    """Removes the files of imports that the log does not name, except those that are being fetched."""
+    """Removes the files of imports that the log does not name. Fetches under way keep theirs."""
     if folder.imported.is_dir():
         whole = [path.name for path in folder.imported.iterdir() if path.suffix != ".tmp"]
         for name in log.unnamed(whole):

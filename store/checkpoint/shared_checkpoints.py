@@ -141,7 +141,7 @@ class SharedCheckpoints(FoldCoordinator):
             raise unavailable(f"shared checkpoints from before were not removed: {_reason(error)}") from None
 
     def forget_imports(self, unnamed: Callable[[Collection[str]], Collection[str]]) -> None:
-        # All of them, also those that are half written.
+        # `sizes` leaves out files that are half written.
         for name in sorted(unnamed(self._place.older(IMPORTED, math.inf))):
             self._place.remove(f"{IMPORTED}/{name}")
 

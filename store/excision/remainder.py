@@ -130,7 +130,7 @@ def _referring(entities: CodeColumn, relation: Relation, young: Columns) -> Code
 def referring(live: AttributeData, entities: CodeColumn) -> Int64s:
     """The entities that refer, or once referred, to some others by an attribute; distinct and in order."""
     found = _referring(entities, live.relation, live.delta.events(0, len(live.delta)))
-    return distinct(np.sort(found.astype(np.int64)))
+    return distinct(found.astype(np.int64))
 
 
 def _without(base: Base, gone: Columns, ended: Bools) -> Base:

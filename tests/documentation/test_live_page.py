@@ -11,12 +11,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 
 from adalog.gateway.settings.config import Settings
-from tests.chromium import chromium, needs_chromium
+from tests.chromium import chromium, needs_chromium, waiting
 from tests.documentation.pages import SERVER, blocks, commands, printed, settled
 from tests.gateway.support import gateway, served
 
@@ -44,9 +42,7 @@ def _pages(folder: Path) -> Iterator[str]:
 
 def _shows(browser: webdriver.Chrome, window: str, text: str) -> None:
     browser.switch_to.window(window)
-    WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException]).until(
-        lambda page: page.find_element(By.TAG_NAME, "body").text == text.strip()
-    )
+    waiting(browser).until(lambda page: page.find_element(By.TAG_NAME, "body").text == text.strip())
 
 
 def test_the_tutorial(tmp_path: Path) -> None:

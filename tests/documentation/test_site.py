@@ -13,14 +13,12 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.shadowroot import ShadowRoot
-from selenium.webdriver.support.ui import WebDriverWait
 
 from adalog.gateway import documentation
-from tests.chromium import chromium, needs_chromium
+from tests.chromium import chromium, needs_chromium, waiting
 from tests.documentation.conftest import ROOT
 from tests.gateway.explorer.test_browser import requested
 from tests.gateway.support import Gateway, gateway, served
@@ -112,7 +110,7 @@ class TestInABrowser:
 
     def test_the_search_finds_a_page_and_no_request_leaves_the_host(self, opened: Gateway, tmp_path: Path) -> None:
         with served(opened.app) as address, chromium(tmp_path / "profile") as browser:
-            wait = WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException])
+            wait = waiting(browser)
             browser.get(f"{address}/docs/reference/queries/")
             browser.find_element(By.CSS_SELECTOR, "button.md-search__button").click()
             search = wait.until(_search)

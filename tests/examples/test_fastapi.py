@@ -15,14 +15,13 @@ import httpx
 import pytest
 import uvicorn
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 from adalog.executor.pool import Pool
 from adalog.gateway.settings.config import Settings
 from adalog.store.database import Database
-from tests.chromium import chromium, needs_chromium
+from tests.chromium import chromium, needs_chromium, waiting
 from tests.documentation.conftest import ROOT
 from tests.documentation.pages import blocks, commands, printed, settled
 from tests.gateway.support import Gateway, served
@@ -123,9 +122,7 @@ class TestPages:
 def _create(browser: webdriver.Chrome, title: str, project: str) -> None:
     field = browser.find_element(By.NAME, "title")
     # The form is emptied when the answer to the last one has come.
-    WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException]).until(
-        lambda _: field.get_attribute("value") == ""
-    )
+    waiting(browser).until(lambda _: field.get_attribute("value") == "")
     field.send_keys(title)
     Select(browser.find_element(By.NAME, "project")).select_by_visible_text(project)
     browser.find_element(By.CSS_SELECTOR, "#create button").click()
@@ -135,4 +132,4 @@ def _shows(browser: webdriver.Chrome, *issues: str) -> None:
     def listed(page: webdriver.Chrome) -> bool:
         return sorted(item.text for item in page.find_elements(By.TAG_NAME, "li")) == sorted(issues)
 
-    WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException]).until(listed)
+    waiting(browser).until(listed)

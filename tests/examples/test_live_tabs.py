@@ -10,10 +10,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from adalog.gateway.settings.config import Settings
-from tests.chromium import chromium, needs_chromium
+from tests.chromium import chromium, needs_chromium, waiting
 from tests.gateway.support import gateway, served
 
 PACKAGES = """
@@ -63,7 +62,7 @@ class Tab:
 
     def shows(self, selector: str, *texts: str) -> None:
         """Waits until the elements have these texts."""
-        WebDriverWait(self._browser, 60, 0.05).until(
+        waiting(self._browser, 60).until(
             lambda _: self._find(selector) == list(texts), f"{selector}: {self._find(selector)}"
         )
 
@@ -79,13 +78,13 @@ class Tab:
         """Waits until the element can be seen."""
         self._browser.switch_to.window(self._handle)
         element = self._browser.find_element(By.CSS_SELECTOR, selector)
-        WebDriverWait(self._browser, 60, 0.05).until(lambda _: element.is_displayed(), f"{selector} is not shown")
+        waiting(self._browser, 60).until(lambda _: element.is_displayed(), f"{selector} is not shown")
 
     def has_stops(self, number: int) -> None:
         """Waits until so many moments can be gone back to."""
         self._browser.switch_to.window(self._handle)
         moment = self._browser.find_element(By.ID, "moment")
-        WebDriverWait(self._browser, 60, 0.05).until(lambda _: moment.get_attribute("max") == str(number))
+        waiting(self._browser, 60).until(lambda _: moment.get_attribute("max") == str(number))
 
     def slide(self, key: str) -> None:
         self._browser.switch_to.window(self._handle)
@@ -188,7 +187,7 @@ def test_a_token_is_asked_for_and_a_reader_is_told_why(browser: webdriver.Chrome
         assert opened.database.snapshot().t == 0
 
         browser.find_element(By.ID, "token").send_keys("admin", Keys.ENTER)
-        WebDriverWait(browser, 60, 0.05).until(lambda page: not page.find_element(By.ID, "problem").is_displayed())
+        waiting(browser, 60).until(lambda page: not page.find_element(By.ID, "problem").is_displayed())
         tab.is_shown("#add")
         tab.click("#add")
         tab.is_shown("#package")

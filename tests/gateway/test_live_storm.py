@@ -97,7 +97,7 @@ class Told:
 
 
 def test_twenty_queries_are_followed_while_sixteen_clients_write() -> None:
-    # At the end there are events that nobody reads, behind which the answer to its closing would wait.
+    # The closing handshake would wait behind events that nobody reads.
     with serving(live_progress_seconds=0.2) as opened, client_of(opened, close_timeout=0.1) as socket:  # type: ignore[arg-type]
         opened.database.transact(SCHEMA)
         opened.database.transact(

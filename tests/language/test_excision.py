@@ -129,6 +129,7 @@ def test_an_entity_that_was_excised_may_come_again(people):
         ('[{:db/excise ‸[:name "Ada"]}]', Code.TX_INVALID, "is not unique"),
         ("[{:db/excise ‸:nmae}]", Code.TX_INVALID, ":nmae is no entity (did you mean :name?)"),
         ("[{:db/excise ‸:db/ident}]", Code.TX_INVALID, "built in"),
+        ("[{:db/excise ‸[:db/ident :name]}]", Code.TX_INVALID, "is or was an attribute"),
         ("[{:db/excise ‸:db.type/string}]", Code.TX_INVALID, "built in"),
         ("[{:db/excise :tag :db.excise/attrs ‸[:name]}]", Code.TX_INVALID, "is an attribute"),
         ("[{:db/excise 1 :db.excise/attrs ‸[]}]", Code.TX_INVALID, "is empty"),

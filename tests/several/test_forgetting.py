@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pyarrow as pa
 
 from adalog.store.backup.check import check_data
@@ -20,7 +19,7 @@ from tests.pipeline.pipeline_in_process import imported
 from tests.pipeline.test_importing import mapping
 from tests.postgres_servers import PostgresServer
 from tests.property.excised_model import shown, state
-from tests.several.fleet import Fleet, serving
+from tests.several.fleet import Fleet, ask, serving
 from tests.store.writer.test_excision import EXCISE, MAPPING, SCHEMA, SECRET, filled, holding
 from tests.waiting import until
 
@@ -107,16 +106,11 @@ def test_workers_read_dictionaries_that_lack_what_went(tmp_path: Path) -> None:
         database.compact()
         assert any(isinstance(each, SparseBlock) for each in database.snapshot().codes.dictionaries()[1].parts()[0])
 
-    def ask(fleet: Fleet, document: str, **variables: str) -> Any:
-        """Over a connection of its own, which any worker may get."""
-        body = {"query": document, "variables": variables}
-        answer = httpx.post(f"{fleet.url}/graphql", json=body, timeout=60).json()
-        assert "errors" not in answer, answer
-        return answer["data"]
-
     def entities(fleet: Fleet, text: str) -> list[Any]:
         query = f'[:find ?e :where [?e :v "{text}"]]'
-        asked = [ask(fleet, "query($q: EDN!) { q(query: $q) { rows } }", q=query)["q"]["rows"] for _ in range(6)]
+        asked = [
+            ask(fleet.url, "query($q: EDN!) { q(query: $q) { rows } }", q=query)["q"]["rows"] for _ in range(6)
+        ]
         assert all(each == asked[0] for each in asked), text
         return list(asked[0])
 
@@ -126,10 +120,10 @@ def test_workers_read_dictionaries_that_lack_what_went(tmp_path: Path) -> None:
             assert entities(fleet, f"last 4 of {e}") == [[e]]
             assert entities(fleet, f"{SECRET} 2 of {e}") == []
         write = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
-        ask(fleet, write, tx=f'[[:db/add 100 :v "{SECRET} 2 of 7"] [:db/add 101 :v "last 4 of 7"]]')
+        ask(fleet.url, write, tx=f'[[:db/add 100 :v "{SECRET} 2 of 7"] [:db/add 101 :v "last 4 of 7"]]')
         assert entities(fleet, f"{SECRET} 2 of 7") == [[100]]
         assert sorted(entities(fleet, "last 4 of 7")) == [[7], [101]]
-        ask(fleet, write, tx="[{:db/excise 100}]")
+        ask(fleet.url, write, tx="[{:db/excise 100}]")
         until(lambda: not holding(data))
         assert entities(fleet, f"{SECRET} 2 of 7") == []
     assert check_data(str(data), deep=True).findings == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.gateway.cli.command_line import adalog
 from tests.pipeline.pipeline_in_process import imported
 from tests.postgres_servers import PostgresServer
 from tests.property.excised_model import shown
+from tests.several.fleet import ask
 from tests.several.gateway import Gateway
 from tests.store.writer.test_excision import MAPPING, SCHEMA, SECRET, holding
 from tests.waiting import until
@@ -27,28 +29,22 @@ _LONGEST = 0.36
 _TRANSACT = "mutation($tx: EDN!) { transact(tx: $tx) { t } }"
 
 
-def excise(gateway: Gateway, number: int) -> None:
-    """Raises what httpx does where the gateway ends meanwhile."""
-    variables = {"tx": f'[{{:db/excise [:email "{number}@{SECRET}"]}}]'}
-    body = {"query": _TRANSACT, "variables": variables}
-    answer = httpx.post(f"{gateway.url}/graphql", json=body, timeout=60).json()
-    assert "errors" not in answer, answer
+def excise(url: str, number: int) -> None:
+    ask(url, _TRANSACT, tx=f'[{{:db/excise [:email "{number}@{SECRET}"]}}]')
 
 
-def holds(gateway: Gateway, number: int) -> bool:
-    query = f'[:find ?n . :where [?e :email "{number}@{SECRET}"] [?e :name ?n]]'
-    body = {"query": "query($q: EDN!) { q(query: $q) { value } }", "variables": {"q": query}}
-    answer = httpx.post(f"{gateway.url}/graphql", json=body, timeout=60).json()
-    return answer["data"]["q"]["value"] is not None
-
-
-def try_to_excise(gateway: Gateway, number: int) -> None:
+def try_to_excise(url: str, number: int) -> None:
     with suppress(httpx.TransportError):
-        excise(gateway, number)
+        excise(url, number)
+
+
+def lacks(url: str, number: int) -> bool:
+    query = f'[:find ?n . :where [?e :email "{number}@{SECRET}"] [?e :name ?n]]'
+    return ask(url, "query($q: EDN!) { q(query: $q) { value } }", q=query)["q"]["value"] is None
 
 
 def values(snapshot: Snapshot) -> set[Any]:
-    """What is said, without the numbers of entities and transactions."""
+    """The datoms' attributes, values and signs: numbers of entities and transactions may differ."""
     return {(row[1], row[2], row[4]) for row in shown(snapshot)}
 
 
@@ -85,14 +81,14 @@ def test_what_is_not_excised_stays_and_what_is_goes(tmp_path: Path, postgres: Po
         never = threading.Event()
         for number in range(_KILLS):
             killed, other = gateways[number % 2], gateways[1 - number % 2]
-            asking = threading.Thread(target=try_to_excise, args=(killed, number))
+            asking = threading.Thread(target=try_to_excise, args=(killed.url, number))
             asking.start()
             never.wait(_LONGEST * number / _KILLS)
             killed.begin_again(never)
             asking.join()
-            if holds(killed, number):
-                excise(killed, number)
-            until(lambda: not holds(other, number))  # noqa: B023
+            if not lacks(killed.url, number):
+                excise(killed.url, number)
+            until(partial(lacks, other.url, number))
         until(lambda: not holding(tmp_path))
     searched = adalog("check", "--data", address, "--segments", segments, "--search", SECRET)
     assert searched.exit_code == 0, searched.output

@@ -18,8 +18,8 @@ from adalog.executor.join.shortcuts.single_values import extend_by_column, singl
 from adalog.executor.join.shortcuts.unread_values import having_any, weigh
 from adalog.executor.join.shortcuts.value_sums import value_sums
 
-# What is only counted takes no memory: a chunk of it may look at so many times as many candidates. The kernel then
-# uses a long range's bitmap more often.
+# How many times as many candidates a chunk has if they are only counted, which takes no memory. The longer a chunk,
+# the more often the kernel uses the bitmap of a long range.
 _COUNTED: Final = 8
 
 

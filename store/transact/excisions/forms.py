@@ -23,7 +23,7 @@ from adalog.store.transact.functions import shown
 from adalog.store.transact.operations import Path, RefusedTransaction, invalid
 from adalog.store.tries.trie import distinct
 from adalog.store.values import bootstrap
-from adalog.store.values.arrays import Int64s, are_of
+from adalog.store.values.arrays import Bools, Int64s, are_of
 from adalog.store.values.attribute import FIRST_OWN_IDENT, TX_BASE, Attribute
 from adalog.store.values.changes import Scope
 
@@ -177,7 +177,7 @@ class _Reader:
                 raise invalid(f"{shown(target)} is a policy, which is retracted and not excised", path)
         for id_ in (bootstrap.VALUE_TYPE, bootstrap.CARDINALITY, bootstrap.UNIQUE):
             if self._snapshot.data_of(id_).mentions(e):
-                raise invalid(f"{shown(target)} was an attribute; what it declares is not excised", path)
+                raise invalid(f"{shown(target)} is or was an attribute, and its declaration is not excised", path)
         return e
 
     def _attributes(self, value: Any, path: Path) -> frozenset[int]:
@@ -223,14 +223,12 @@ class _Reader:
         form. united: the same datoms in fewer scopes."""
         for composite in self._schema.composites:
             names = composite.kind.tuple_attrs or ()
-            own = [each for name in names if (each := self._schema.get(name)) is not None]
-            parts = [each.id for each in own]
-            refs = [each.id for each in own if each.is_ref]
+            parts = [each for name in names if (each := self._schema.get(name)) is not None]
+            ids = [each.id for each in (*parts, composite)]
             for place, scope in enumerate(scopes):
                 if scope.with_refs:
-                    self._check_referring(composite, refs, [*parts, composite.id], scope, united, place)
-                touched = [id_ for id_ in (*parts, composite.id) if scope.has(id_)]
-                if not touched or (scope.attributes is None and not self._has(composite, scope)):
+                    self._check_referring(composite, parts, scope, united, place)
+                if not any(map(scope.has, ids)) or (scope.attributes is None and not self._has(composite, scope)):
                     continue
                 if scope.before < self._t:
                     raise invalid(
@@ -238,60 +236,49 @@ class _Reader:
                         "leave :db.excise/beforeT out",
                         (place,),
                     )
-                missing = [
-                    id_ for id_ in (*parts, composite.id) if not any(_covers(each, scope, id_) for each in united)
-                ]
-                if missing:
+                if not self._go_whole(scope.entities, ids, united).all():
                     raise invalid(
                         f"{composite.ident} is kept from {_listed(names)}: excise all of these and it, or none",
                         (place,),
                     )
 
     def _check_referring(
-        self,
-        composite: Attribute,
-        refs: Sequence[int],
-        ids: Sequence[int],
-        scope: Scope,
-        united: Sequence[Scope],
-        place: int,
+        self, composite: Attribute, parts: Sequence[Attribute], scope: Scope, united: Sequence[Scope], place: int
     ) -> None:
-        """Refuses an entity to which others refer by a part of a composite tuple, as their tuples would keep it.
-        ids: the parts and the composite."""
+        """Refuses an entity to which others refer by a part of a composite tuple, unless their tuples go too."""
         assert scope.entities is not None, "it takes entities"
-        for ref in refs:
-            found = referring(self._snapshot.data_of(ref), scope.entities)
-            is_left = np.zeros(len(found), np.bool_)
-            for id_ in ids:
-                goes = np.zeros(len(found), np.bool_)
-                for each in united:
-                    if each.has(id_) and each.before >= self._t:
-                        goes |= True if each.entities is None else are_of(found, each.entities)
-                is_left |= ~goes
-            left = found[is_left].tolist()
+        ids = [each.id for each in (*parts, composite)]
+        for ref in (each for each in parts if each.is_ref):
+            found = referring(self._snapshot.data_of(ref.id), scope.entities)
+            left = found[~self._go_whole(found, ids, united)].tolist()
             if left:
-                names = " ".join(write(name) for name in composite.kind.tuple_attrs or ())
+                names = " ".join(write(each.ident) for each in (*parts, composite))
                 more = ", ".join(map(str, left[1:_NAMED])) + (" and others" if left[_NAMED:] else "")
                 raise invalid(
                     f"entity {left[0]} refers to it in {composite.ident}, of which all goes or nothing; add "
-                    f"{{:db/excise {left[0]} :db.excise/attrs [{names} {composite.ident}]}} to the transaction"
+                    f"{{:db/excise {left[0]} :db.excise/attrs [{names}]}} to the transaction"
                     f"{f', and the same for {more}' if more else ''}",
                     (place,),
                 )
+
+    def _go_whole(self, entities: Int64s | None, attributes: Sequence[int], scopes: Sequence[Scope]) -> Bools:
+        """Mask of the entities of which scopes take all values of each attribute. None: all entities, as one."""
+        goes = np.ones(1 if entities is None else len(entities), np.bool_)
+        for attribute in attributes:
+            own = np.zeros_like(goes)
+            for each in scopes:
+                if each.has(attribute) and each.before >= self._t:
+                    if each.entities is None:
+                        own[:] = True
+                    elif entities is not None:
+                        own |= are_of(entities, each.entities)
+            goes &= own
+        return goes
 
     def _has(self, attribute: Attribute, scope: Scope) -> bool:
         data = self._snapshot.data_of(attribute.id)
         entities = () if scope.entities is None else scope.entities.tolist()
         return any(len(data.events_between(e, e + 1, self._snapshot.t)) for e in entities)
-
-
-def _covers(other: Scope, scope: Scope, id_: int) -> bool:
-    """Whether another scope has an attribute of all entities of one."""
-    if not other.has(id_) or other.before < scope.before:
-        return False
-    if other.entities is None:
-        return True
-    return scope.entities is not None and bool(are_of(scope.entities, other.entities).all())
 
 
 def _listed(names: Sequence[Keyword]) -> str:

@@ -11,16 +11,14 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.settings.config import Settings
-from tests.chromium import chromium, needs_chromium
+from tests.chromium import chromium, needs_chromium, waiting
 from tests.gateway.support import gateway, served
 
 PACKAGES = """
@@ -67,7 +65,7 @@ def requested(browser: webdriver.Chrome) -> list[str]:
 
 def test_an_example_query_runs_and_no_request_leaves_the_host(browser: webdriver.Chrome) -> None:
     with gateway(None, PACKAGES, SQLITE) as opened, served(opened.app) as address:
-        wait = WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException])
+        wait = waiting(browser)
         browser.get(f"{address}/graphql")
         wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, ".graphiql-execute-button"))
         tabs = [tab.text for tab in browser.find_elements(By.CSS_SELECTOR, ".graphiql-tab-button")]
@@ -113,7 +111,7 @@ def test_typed_fields_are_completed_and_new_ones_after_a_reload(browser: webdriv
 
         def load() -> None:
             browser.get(f"{address}/graphql")
-            wait = WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException])
+            wait = waiting(browser)
             # The documentation has what is completed.
             wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, "[aria-label$='Documentation Explorer']"))
             if not browser.find_elements(By.CSS_SELECTOR, ".graphiql-doc-explorer"):
@@ -136,7 +134,7 @@ def test_typed_fields_are_completed_and_new_ones_after_a_reload(browser: webdriv
 
 def test_a_subscription_shows_what_a_transaction_changes(browser: webdriver.Chrome) -> None:
     with gateway(None, PACKAGES, SQLITE) as opened, served(opened.app) as address:
-        wait = WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException])
+        wait = waiting(browser)
         hub, wire = opened.app.state.hub, opened.app.state.wire
         browser.get(f"{address}/graphql")
         wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, ".graphiql-execute-button"))
@@ -197,7 +195,7 @@ def test_a_browser_s_own_event_source_goes_on_after_a_cut(browser: webdriver.Chr
 
         browser.get(f"{address}/explorer/icon.svg")
         browser.execute_script(FOLLOWING, document)  # type: ignore[no-untyped-call]
-        wait = WebDriverWait(browser, 30, 0.05, [StaleElementReferenceException])
+        wait = waiting(browser)
         wait.until(lambda _: changes() == [[]])
         (connection,) = [each for each in wire.connections if each._sender is not None]
         connection.loop.call_soon_threadsafe(connection.transport.abort)

@@ -77,7 +77,7 @@ class GraphQLEndpoint:
 
     def __init__(self, answering: Answering, explorer: PageFiles, origins: Origins, settings: Settings) -> None:
         self.answering = answering
-        self.explorer = explorer.page()
+        self.explorer = explorer
         self.origins = origins
         self.request_bytes = settings.request_bytes
         self.stop = answering.stop
@@ -92,7 +92,8 @@ class GraphQLEndpoint:
             return
         accept = _headers(scope).get(b"accept", b"").decode("latin-1")
         if scope["method"] in ("GET", "HEAD") and negotiation.wants_page(accept):
-            await self.explorer(scope, receive, send)
+            # The layers of the app write to the headers of a response.
+            await self.explorer.page()(scope, receive, send)
             return
         with ExitStack() as sending:
             await self._respond(scope, receive, send, accept, sending)

@@ -53,6 +53,15 @@ def test_browsers_get_the_page_and_programs_do_not(empty: Gateway) -> None:
     assert empty.http.get("/graphql", params=query).json() == {"data": {"database": {"basisT": 0}}}
 
 
+def test_each_browser_gets_the_whole_page_whatever_one_before_asked_for(empty: Gateway) -> None:
+    page = empty.http.get("/graphql", headers={"Accept": PAGE, "Accept-Encoding": "identity"})
+    packed = empty.http.get("/graphql", headers={"Accept": PAGE, "Accept-Encoding": "gzip, identity;q=0"})
+    assert (packed.headers["content-encoding"], packed.text) == ("gzip", page.text)
+    again = empty.http.get("/graphql", headers={"Accept": PAGE, "Accept-Encoding": "identity"})
+    assert again.text == page.text
+    assert again.headers["vary"] == page.headers["vary"] == "Accept, Accept-Encoding"
+
+
 def test_the_page_asks_only_this_server_and_runs_no_inline_script() -> None:
     page = (FOLDER / "index.html").read_text("utf-8")
     named = re.findall(r'(?:src|href)="([^"]+)"', page)

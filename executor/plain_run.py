@@ -25,7 +25,7 @@ from adalog.executor.bounds.run import QueryRun
 from adalog.executor.evaluation.kept_joins import BoundJoin, KeptJoins
 from adalog.executor.evaluation.local import DISTINCT_BYTES
 from adalog.executor.evaluation.small_rules import SettledRules
-from adalog.executor.join.batch import Batch
+from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.small.settled import SettledJoin
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.prediction import EstimatedWork
@@ -158,7 +158,7 @@ class SettledRun:
         joined = self.run.joined
         return (found if len(joined) == len(found) else [found[place] for place in joined]), window
 
-    def columns(self, given: GivenCodes, codes: Codes, most: int) -> Sequence[Sequence[int]] | None:
+    def columns(self, given: GivenCodes, codes: Codes, most: int) -> Sequence[Column] | None:
         """The codes of the distinct rows that are shown, by column; None where it takes more than a moment to make
         them, or there are more than `most`. `codes`: of the snapshot."""
         prefix, window = given
@@ -168,31 +168,29 @@ class SettledRun:
             return None
         if self.credit < _CREDIT:
             self.credit += 1
-        shown: Sequence[Sequence[int]] = found
+        shown: Sequence[Column] = found
         if self.is_distinct and len(found[0]) > 1:
-            rows = dict.fromkeys(zip(*found, strict=True))
+            rows = dict.fromkeys(zip(*(column.tolist() for column in found), strict=True))
             if len(rows) < len(found[0]):
-                shown = list(zip(*rows, strict=True))
+                shown = [np.array(column, np.int64) for column in zip(*rows, strict=True)]
         if self.takes_one and len(shown[0]) > 1:
             # Which of them is chosen as for any question.
             self.lost()
             return None
         if self.run.order and len(shown[0]) > 1:
-            arrays = [np.array(column, np.int64) for column in shown]
-            places = sorted_rows(arrays, codes, self.run.order, window[1])
-            shown = [column[places].tolist() for column in arrays]
+            places = sorted_rows(shown, codes, self.run.order, window[1])
+            shown = [column[places] for column in shown]
         return shown if window == _ALL else [column[slice(*window)] for column in shown]
 
     def lost(self) -> None:
         """A run came to nothing, or its rows did."""
         self.credit -= _LOSS
 
-    def result(self, snapshot: Snapshot, columns: Sequence[Sequence[int]]) -> Result:
+    def result(self, snapshot: Snapshot, columns: Sequence[Column]) -> Result:
         """The answer that has these rows."""
-        codes = [np.array(column, np.int64) for column in columns]
         databases, values = {self.source: snapshot}, Scratch(snapshot.codes)
         return shown_result(
-            self.run.plan, codes, values, t=snapshot.t, engine="LOCAL", started=0.0, databases=databases
+            self.run.plan, columns, values, t=snapshot.t, engine="LOCAL", started=0.0, databases=databases
         )
 
 

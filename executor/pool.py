@@ -22,6 +22,7 @@ from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.derivations.derivation import Reason
 from adalog.executor.engine import Means, QueryEngine
 from adalog.executor.follow.view_choice import live_of
+from adalog.executor.join.batch import Column
 from adalog.executor.permissions.guards import Permissions
 from adalog.executor.plain_run import SettledRun
 from adalog.executor.pull.find import given_patterns, takes_patterns
@@ -73,13 +74,23 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True)
 class CodedRows:
-    """Distinct rows, by column: the codes of their values, at least one column. `shape`: of the answer."""
+    """Distinct rows of a run on a snapshot, by column: the codes of their values, at least one column."""
 
-    shape: str
-    columns: Sequence[Sequence[int]]
+    run: SettledRun
+    snapshot: Snapshot
+    columns: Sequence[Column]
 
     def __len__(self) -> int:
         return len(self.columns[0])
+
+    @property
+    def shape(self) -> str:
+        """Of the answer."""
+        return self.run.shape
+
+    def result(self) -> Result:
+        """The answer, without a question."""
+        return self.run.result(self.snapshot, self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +222,15 @@ class Pool:
         show: Callable[[CodedRows], T | None],
         *,
         unpulled: bool = False,
+        unsuspicious: bool = False,
     ) -> T | None:
         """What is shown of the rows of a query that was run on the same snapshot, where that takes no longer than a
         hand-over. `args`: as JSON has them; `most`: rows that it may have; `show`: None where it takes longer;
-        `unpulled`: as of a request. None where `arun` is to run it, as if nothing had been."""
+        `unpulled`: as of a request; `unsuspicious`: only if it is known that nothing in the query is suspicious. None where `arun` is to run it, as if nothing had been."""
         run: SettledRun | None = snapshot.attached.get(text)
         if run is None or (run.has_pulls and not unpulled):
+            return None
+        if unsuspicious and self.questions.known_suspicions(text, {run.source: snapshot}) != ():
             return None
         given = run.given(snapshot, args)
         if given is None:
@@ -232,12 +246,12 @@ class Pool:
             columns = run.columns(given, snapshot.codes, most)
             if columns is None:
                 return None
-            rows = CodedRows(run.shape, columns)
+            rows = CodedRows(run, snapshot, columns)
             shown = show(rows)
             if shown is None and len(rows) > _FEW_ROWS:
                 run.lost()
             if cache is not None and key is not None and shown is not None:
-                cache.keep(key, run.result(snapshot, columns), snapshot)
+                cache.keep(key, rows.result(), snapshot)
             return shown
 
         slow = self.engine.means.slow

@@ -17,7 +17,7 @@ from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.small.parts import Place, Placed
 from adalog.executor.join.small.program import Program
 from adalog.executor.join.small.running import placed
-from adalog.executor.join.small.settled import BUFFERS
+from adalog.executor.join.small.settled import BUFFERS, EMPTY
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.kernels.memory import MEMORY, RuleBuffers
 from adalog.executor.kernels.seed import SEED
@@ -58,13 +58,13 @@ class SettledRules:
         """As of `SettledJoin`."""
         self.numbers[self.last + 2] |= MERGED
 
-    def columns(self, prefix: Sequence[int], slots: Sequence[int], most: int) -> list[list[int]] | None:
+    def columns(self, prefix: Sequence[int], slots: Sequence[int], most: int) -> list[Column] | None:
         """As of `SettledJoin`."""
         rows = _derived(self.numbers, prefix)
         if not 0 <= rows <= most:
             return None
         here = BUFFERS.frames[BUFFERS.report[1]]
-        return [here[slot, :rows].tolist() if rows else [] for slot in slots]
+        return [here[slot, :rows].copy() if rows else EMPTY for slot in slots]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from adalog.datalog.pull import PullPattern
 from adalog.datalog.values import Value
 from adalog.executor.answer.result import ranks
 from adalog.executor.bounds.cancel import Cancel
+from adalog.executor.join.batch import Column
 from adalog.executor.pull.level import ENTITY, MOST_LEVELS, VALUE
 from adalog.executor.pull.steps import PullNode, PullResolver, PullStep
 from adalog.store.snapshot.snapshot import Snapshot
@@ -37,8 +38,8 @@ class ValueTexts(Protocol):
     def of(self, code: int) -> bytes:
         """The text of a value by its code."""
 
-    def rows(self, columns: Sequence[Sequence[int]]) -> bytes | None:
-        """The text of rows, by column; None for collections, and where a text takes long to write."""
+    def rows(self, columns: Sequence[Column]) -> bytes | None:
+        """The text of rows, by column of codes; None for collections, and where a text takes long to write."""
 
     def key(self, key: Value) -> bytes:
         """The text of a map's key."""

@@ -200,16 +200,29 @@ class Questions:
     def diagnostics(self, question: Question, cancel: Cancel) -> tuple[Diagnostic, ...]:
         """What is allowed in the question and probably not meant."""
         with watching(cancel.check):
-            found = self._found.get(_seen(question))
+            key = _seen(question.text, question.databases, question.rules, question.relations)
+            found = self._found.get(key)
             if found is None:
                 found = suspicions(question.outline, question.databases)
                 weight = weight_of_text(question.text) + sum(len(each.message) for each in found)
-                self._found.put(_seen(question), found, weight)
+                self._found.put(key, found, weight)
             return bounded((*diagnostics_of(question.about_arguments), *found))
 
     def known_diagnostics(self, question: Question) -> tuple[Diagnostic, ...] | None:
         """The same where they were found before and there are none of its arguments, else None."""
-        return None if question.about_arguments else self._found.get(_seen(question))
+        if question.about_arguments:
+            return None
+        return self.known_suspicions(question.text, question.databases, question.rules, question.relations)
+
+    def known_suspicions(
+        self,
+        text: str,
+        databases: Mapping[str, Snapshot],
+        rules: str | None = None,
+        relations: frozenset[str] = frozenset(),
+    ) -> tuple[Diagnostic, ...] | None:
+        """The same of any question of a text, but of its arguments. `databases`, `rules`, `relations`: its own."""
+        return self._found.get(_seen(text, databases, rules, relations))
 
     def _parsed(self, text: str, cancel: Cancel, *, given: bool) -> ast.Query:
         """The query of a text; the calls of rules given for `%` are not checked yet. `given`: an argument comes
@@ -254,14 +267,13 @@ def _forgotten(view: Snapshot) -> tuple[int, ...]:
     return (excised, view.t, view.since_t, view.is_history) if excised and (view.is_past or view.is_history) else ()
 
 
-def _seen(question: Question) -> Any:
+def _seen(text: str, databases: Mapping[str, Snapshot], rules: str | None, relations: frozenset[str]) -> Any:
     """What the diagnostics of a question depend on, besides its arguments: its text, the schema and the idents; of
     views of the past also what retention may have taken of them."""
-    databases = question.databases.items()
     known = [
         (name, each.schema.key, each.data_of(IDENT).last_touched(each.t), _forgotten(each))
-        for name, each in databases
+        for name, each in databases.items()
     ]
     if len(known) > 1:
         known.sort()
-    return (question.text, question.rules, question.relations, tuple(known))
+    return (text, rules, relations, tuple(known))

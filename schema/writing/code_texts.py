@@ -13,6 +13,7 @@ from adalog.datalog.values import Value
 from adalog.schema.writing.encoding import Encoding, encode, plain_key
 from adalog.schema.writing.longs import SAFE
 from adalog.store.database import Database
+from adalog.store.values.arrays import Int64s
 from adalog.store.values.codes import Codes
 from adalog.store.values.layout import TAG_OTHER, tag_of, tags_of
 
@@ -43,13 +44,13 @@ class CodeTexts:
                 self._known[code] = known
         return known
 
-    def rows(self, columns: Sequence[Sequence[int]]) -> bytes | None:
-        """The text of rows, by column; None for collections, and where a text takes long to write."""
+    def rows(self, columns: Sequence[Int64s]) -> bytes | None:
+        """The text of rows, by column of codes; None for collections, and where a text takes long to write."""
         written = []
         for codes in columns:
-            if not codes:
+            if not len(codes):
                 return b"[]"
-            column = self._column(codes)
+            column = self._column(codes.tolist())
             if column is None:
                 return None
             written.append(column)

@@ -115,7 +115,7 @@ class Page:
             or not result.values.is_of(texts.codes)
         ):
             return None
-        text = texts.rows([codes[self.start : self.stop].tolist() for codes in result.codes])
+        text = texts.rows([codes[self.start : self.stop] for codes in result.codes])
         if text is None:
             return None
         (self.take or self.budget.take)(len(text) - len("[]"))

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -36,6 +37,11 @@ _SCRATCH_CHARACTERS: Final = 1 << 28
 # Bytes of an entry besides its key, and of a collection's objects for each byte of its key.
 _ENTRY: Final = 300
 _OF_COLLECTION: Final = 8
+# Of strings that were decoded for short answers, those that are kept: so many, of so many characters, and the
+# strings of such an answer.
+_KEPT: Final = 1 << 15
+_KEPT_LENGTH: Final = 200
+_KEPT_AT_ONCE: Final = 1 << 11
 # Values that are looked up at once.
 _AT_ONCE: Final = 4096
 # Bytes that are taken at once.
@@ -72,6 +78,8 @@ class Codes:
             tag: given[tag] if tag in given else Dictionary(secret=secret) for tag in layout.DICTIONARY_TAGS
         }
         self._short_decimals = ShortDecimals(self._dictionaries[layout.TAG_BIGDEC])
+        # Strings by their codes, which never mean others. Threads may decode one twice, which comes to the same.
+        self._strings: dict[int, str] = {}
 
     def intern(self, value: Any) -> int:
         """The value's code, made if need be. For one thread at a time."""
@@ -140,6 +148,24 @@ class Codes:
     def _decode_tag(self, tag: int, codes: Int64s) -> list[Any]:
         if tag == 0:
             return _listed(codes)
+        if tag == layout.TAG_STRING and len(codes) <= _KEPT_AT_ONCE:
+            return self._short_answer(codes.tolist())
+        return self._decode_dictionary(tag, codes)
+
+    def _short_answer(self, codes: list[int]) -> list[str]:
+        """The strings of at least two codes, most of which were decoded before."""
+        try:
+            return list(itemgetter(*codes)(self._strings))
+        except KeyError:
+            strings = list(map(self._strings.get, codes))
+        new = list(dict.fromkeys(code for code, text in zip(codes, strings, strict=True) if text is None))
+        made = dict(zip(new, self._decode_dictionary(layout.TAG_STRING, np.array(new, np.int64)), strict=True))
+        if len(self._strings) + len(made) > _KEPT:
+            self._strings = {}
+        self._strings.update((code, text) for code, text in made.items() if len(text) <= _KEPT_LENGTH)
+        return [made[code] if text is None else text for code, text in zip(codes, strings, strict=True)]
+
+    def _decode_dictionary(self, tag: int, codes: Int64s) -> list[Any]:
         if tag == layout.TAG_DOUBLE:
             return _listed(self.doubles(codes))
         if len(codes) <= _PAGE and tag in self._dictionaries:

@@ -142,18 +142,18 @@ def test_columns_of_any_values_are_written_alike(seed: int, monkeypatch: pytest.
             for _ in range(8):
                 own = rng.sample(range(len(values)), rng.choice((1, 20, len(values))))
                 rows = [[rng.choice(own) for _ in range(size)] for _ in range(rng.choice((1, 2)))]
-                written = texts.rows([[coded[at] for at in column] for column in rows])
+                written = texts.rows([np.array([coded[at] for at in column]) for column in rows])
                 cells = [[encode(values[at], Encoding.PLAIN) for at in column] for column in rows]
                 assert written == orjson.dumps(list(zip(*cells, strict=True)))
-        assert texts.rows([[]]) == b"[]"
+        assert texts.rows([np.empty(0, np.int64)]) == b"[]"
         for odd in ("s" * 501, edn.read("[1 2]"), edn.read("{:a 1}")):
-            assert texts.rows([[coded[-1], codes.intern(odd), coded[20]]]) is None
+            assert texts.rows([np.array([coded[-1], codes.intern(odd), coded[20]])]) is None
 
 
 def test_very_many_new_values_are_learned_bit_by_bit() -> None:
     with Database.open(":memory:") as database:
         codes = database.snapshot().codes
-        column = [codes.intern(f"value {i}") for i in range(1_500)]
+        column = np.array([codes.intern(f"value {i}") for i in range(1_500)])
         texts = CodeTexts(codes)
         answers = [texts.rows([column]) for _ in range(3)]
         assert answers[0] is None

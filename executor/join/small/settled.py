@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
 
 from adalog.executor.join.batch import Column
 from adalog.executor.join.small.parts import Place
@@ -13,6 +16,7 @@ from adalog.executor.kernels.seed import SEED
 from adalog.executor.kernels.small_join import MERGED, extend
 
 BUFFERS = Buffers()
+EMPTY: Final = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class SettledJoin:
         """Has the kernel make rows distinct by all of their columns."""
         self.numbers[self.last + 2] |= MERGED
 
-    def columns(self, prefix: Sequence[int], slots: Sequence[int], most: int) -> list[list[int]] | None:
+    def columns(self, prefix: Sequence[int], slots: Sequence[int], most: int) -> list[Column] | None:
         """The rows that extend a prefix, as columns of what is in some slots. Rows may be equal. None for more than
         `most`, or where the kernel does not make them all."""
         own = BUFFERS
@@ -44,8 +48,8 @@ class SettledJoin:
         if rows > most or not report[0]:
             return None
         if not rows:
-            return [[] for _ in slots]
+            return [EMPTY for _ in slots]
         if report[0] != self.records:
             return None
         here = frames[report[1]]
-        return [here[slot, :rows].tolist() for slot in slots]
+        return [here[slot, :rows].copy() for slot in slots]

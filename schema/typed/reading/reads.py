@@ -248,7 +248,7 @@ def read_at_once(
     args = query.arguments(asked.parameters.filled(values), snapshot)
 
     def shown(rows: CodedRows) -> bytes | None:
-        found = own.write(snapshot, rows.columns[0], texts, Cancel())
+        found = own.write(snapshot, rows.columns[0].tolist(), texts, Cancel())
         if found is None:
             return None
         if asked.kind == "one":

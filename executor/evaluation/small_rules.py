@@ -25,12 +25,13 @@ from adalog.executor.kernels.small_join import MERGED
 from adalog.executor.kernels.small_rules import (
     ALL,
     ARENA,
+    ENTRY,
     HEAD,
     MOST_COLUMNS,
     MOST_WORDS,
     OLDER,
-    ORDERS,
     RECENT,
+    TABLES,
     derive,
     sort_words,
     table_words,
@@ -169,7 +170,7 @@ class _Writer:
         recent, sorts = _recent_atom(rule), dict(self._sorts)
         if recent is not None:
             names = [term for term in recent.terms if isinstance(term, str)]
-            items = [each for each in rule.body.items if each is not recent]
+            items = [each for each in rule.body.items if each is not recent and not self._is_implied(each, recent)]
             program = self._program(items, (*rule.given, *names), _levels_after(rule.levels, names))
             if program is not None:
                 places = [place for place, term in enumerate(recent.terms) if isinstance(term, str)]
@@ -177,6 +178,26 @@ class _Writer:
                 return program
             self._sorts = sorts
         return self._program(rule.body.items, rule.given, rule.levels)
+
+    def _is_implied(self, item: Node, atom: RelationAtom) -> bool:
+        """Whether an atom holds of all rows of another's relation, as each rule that derives these demands it: that
+        of the magic set does. Such a check of each row costs more than a row."""
+        if not isinstance(item, RelationAtom) or item.version is not Version.ALL:
+            return False
+        if not all(isinstance(term, str) and term in atom.terms for term in item.terms):
+            return False
+        places = [atom.terms.index(term) for term in item.terms]
+        rules = [rule for each in self._plan.program.strata for rule in (*each.once, *each.rounds)]
+        return all(
+            any(
+                isinstance(each, RelationAtom)
+                and each.relation == item.relation
+                and list(each.terms) == [rule.head[place] for place in places]
+                for each in rule.body.items
+            )
+            for rule in rules
+            if rule.target == atom.relation
+        )
 
     def _program(self, items: Sequence[Node], given: Sequence[str], levels: Sequence[LevelPlan]) -> Program | None:
         """The program of a join that reads tables of the kernel."""
@@ -189,10 +210,11 @@ class _Writer:
 
     def _laid_out(self) -> int:
         """Writes tables and sorts; the words of the arena that these take."""
-        words, at = self._words, ORDERS
+        words, at = self._words, TABLES
         words[3], words[4] = len(self._relations), len(words)
         for relation in self._relations.values():
-            words += (relation.arity, at)
+            # A bitmap of the last column, unless a rule says which one it derives last.
+            words += (relation.arity, at, relation.arity - 1)
             at += table_words(relation.arity)
         words[5], words[6] = len(self._sorts), len(words)
         for sort in self._sorts:
@@ -234,6 +256,7 @@ class _Writer:
         own = program.values_slot
         if head.count(own) == 1:
             words[first + 8 : first + 10] = base + program.last, head.index(own)
+            words[words[4] + ENTRY * target + 2] = head.index(own)
         self._places += [(base + word, asked) for word, asked in program.places]
         for word, sort in program.derived:
             self._named += (base + word, sort)

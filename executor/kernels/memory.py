@@ -49,6 +49,6 @@ class RuleBuffers(threading.local):
     def __init__(self) -> None:
         self.words = np.empty(small_rules.MOST_WORDS, np.int64)
         self.start = np.empty(small_join.SLOTS, np.int64)
-        # The system gives pages of it when they are first written.
-        self.arena = np.empty(small_rules.ARENA, np.int64)
+        # Zeros. The system gives pages of it when they are first written.
+        self.arena = np.zeros(small_rules.ARENA, np.int64)
         self.arena_place = (self.arena.ctypes.data - ORIGIN) >> 3

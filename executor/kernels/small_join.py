@@ -65,6 +65,10 @@ _ROW: Final = 1 << 11
 _RANGES: Final = MOST_PARTS + 2 * _ROW
 _TABLE: Final = (1 + MOST_INNER) * _RANGES
 SCRATCH: Final = _TABLE + 2 * MOST_ROWS
+RUNS: Final = 64
+"""Prefixes whose values are looked up together."""
+RUNS_AT: Final = _TABLE
+"""In `scratch`: where their values are, while no rows are merged."""
 _STATE: Final = 5
 # Of one record: what is known of its ranges, then where its candidates are, from and to, the range that they are
 # of, and the record's first word.
@@ -518,6 +522,53 @@ def _write_rows(
 
 
 @borrowing_kernel
+def runs_of(
+    memory: Ints, program: Ints, part: Any, frames: Ints, side: Any, first: Any, n: Any, runs: Ints
+) -> None:
+    """Writes to `runs` where the values of the keys of n prefixes from `first` on begin, and to runs[RUNS:] where
+    they end; -1 and -1 for keys with signed pairs. The part is one of PAIRS, n at most RUNS.
+
+    A key takes three reads, each of which needs the one before it. One loop for each of them lets the memory serve
+    many rows at once."""
+    trie, own = program[part + 1], program[part + 2]
+    base, levels = memory[trie], memory[trie + 1]
+    size = memory[base]
+    keys, span, dense, offsets, values = (
+        memory[base + 1],
+        memory[base + 2],
+        memory[base + 3],
+        memory[base + 4],
+        memory[base + 5],
+    )
+    least = memory[keys] if size > 0 else np.int64(0)
+    for i in range(n):
+        key = program[part + 3] if own < 0 else frames[side, own, first + i]
+        at = key - least
+        place: Any = np.int64(-1)
+        if span == 0:
+            place = np.int64(_found(memory, keys, 0, size, key))
+        elif 0 <= at < span:
+            # As in `_base_position`.
+            byte = dense + 4 * at
+            word = memory[byte >> 3]
+            place = word >> 32 if byte & 4 else (word << 32) >> 32
+        runs[i] = place
+    for i in range(n):
+        place = runs[i]
+        runs[i] = values + memory[offsets + place] if place >= 0 else 0
+        runs[RUNS + i] = values + memory[offsets + place + 1] if place >= 0 else 0
+    for i in range(n):
+        runs[2 * RUNS + i] = memory[runs[i]] if runs[i] < runs[RUNS + i] else 0
+    for j in range(levels):
+        level = memory[trie + 2 + j]
+        changed, held = memory[level + 1], memory[level]
+        for i in range(n):
+            key = program[part + 3] if own < 0 else frames[side, own, first + i]
+            if _found(memory, changed, 0, held, key) >= 0:
+                runs[i] = runs[RUNS + i] = -1
+
+
+@borrowing_kernel
 def _read(
     memory: Ints,
     program: Ints,
@@ -532,76 +583,32 @@ def _read(
     """The level whose record at a place only reads the values of a key; the number of its rows, -1 if too many."""
     slot, mode, kept = program[at + 1], program[at + 2], program[at + 5]
     part = at + HEAD + kept
-    trie, own = program[part + 1], program[part + 2]
-    base, first = memory[trie], np.int64(0)
-    # Without signed pairs, and with a table of places.
-    is_flat = memory[trie + 1] == 0 and memory[base] > 0 and memory[base + 2] > 0
-    span, dense, offsets, values = memory[base + 2], memory[base + 3], memory[base + 4], memory[base + 5]
-    if is_flat:
-        first = memory[memory[base + 1]]
-    out = 1 - side
+    runs, out = scratch[RUNS_AT:], 1 - side
     m: Any = np.int64(0)
-    for row in range(rows):
-        source, lo, hi = values, np.int64(0), np.int64(0)
-        if is_flat:
-            place = (program[part + 3] if own < 0 else frames[side, own, row]) - first
-            if place < 0 or place >= span:
-                continue
-            # As in `_base_position`.
-            byte = dense + 4 * place
-            word = memory[byte >> 3]
-            place = word >> 32 if byte & 4 else (word << 32) >> 32
+    for start in range(np.int64(0), rows, RUNS):
+        size = min(np.int64(RUNS), rows - start)
+        runs_of(memory, program, part, frames, side, start, size, runs)
+        for i in range(size):
+            row, place, stop = start + i, runs[i], runs[RUNS + i]
             if place < 0:
-                continue
-            lo, hi = memory[offsets + place], memory[offsets + place + 1]
-        elif range_of(memory, program, part, frames, side, row, state, 0, scratch_place) > 0:
-            source, lo, hi = candidates_of(memory, slot, state, 0, scratch, scratch_place)
-        n = hi - lo
-        state[WORK] -= n
-        if hi < 0 or m + n > frames.shape[2] or state[WORK] < 0:
-            return np.int64(_UNKNOWN)
-        if n == 1 and not mode & WEIGHTED:
-            for j in range(kept):
-                keeps = program[at + HEAD + j]
-                frames[out, keeps, m] = memory[source + lo] if keeps == slot else frames[side, keeps, row]
-        else:
-            _write_rows(memory, program, at, frames, side, row, m, source + lo, n)
-        m += n
+                if range_of(memory, program, part, frames, side, row, state, 0, scratch_place) == 0:
+                    continue
+                values, lo, hi = candidates_of(memory, slot, state, 0, scratch, scratch_place)
+                if hi < 0:
+                    return np.int64(_UNKNOWN)
+                place, stop = values + lo, values + hi
+            n = stop - place
+            state[WORK] -= n
+            if m + n > frames.shape[2] or state[WORK] < 0:
+                return np.int64(_UNKNOWN)
+            if n == 1 and not mode & WEIGHTED:
+                for j in range(kept):
+                    keeps = program[at + HEAD + j]
+                    frames[out, keeps, m] = memory[place] if keeps == slot else frames[side, keeps, row]
+            else:
+                _write_rows(memory, program, at, frames, side, row, m, place, n)
+            m += n
     return m
-
-
-@borrowing_kernel
-def runs_of(memory: Ints, program: Ints, part: Any, frames: Ints, side: Any, rows: Any, scratch: Ints) -> Any:
-    """Where the values of the keys of some rows are: the place that they count from. Writes to `scratch` where they
-    begin, of all rows, and then where they end. -1 unless the part reads a trie without signed pairs and with a
-    table of places.
-
-    A key takes three reads, each of which needs the one before it. One loop for each of them lets the memory serve
-    many rows at once."""
-    trie, own = program[part + 1], program[part + 2]
-    if program[part] != PAIRS or memory[trie + 1] != 0:
-        return np.int64(_UNKNOWN)
-    base = memory[trie]
-    if memory[base] == 0 or memory[base + 2] == 0:
-        return np.int64(_UNKNOWN)
-    span, dense, offsets, values = memory[base + 2], memory[base + 3], memory[base + 4], memory[base + 5]
-    first = memory[memory[base + 1]]
-    for row in range(rows):
-        at = (program[part + 3] if own < 0 else frames[side, own, row]) - first
-        place: Any = np.int64(-1)
-        if 0 <= at < span:
-            # As in `_base_position`.
-            byte = dense + 4 * at
-            word = memory[byte >> 3]
-            place = word >> 32 if byte & 4 else (word << 32) >> 32
-        scratch[row] = place
-    for row in range(rows):
-        place = scratch[row]
-        scratch[row] = memory[offsets + place] if place >= 0 else 0
-        scratch[rows + row] = memory[offsets + place + 1] if place >= 0 else 0
-    for row in range(rows):
-        scratch[2 * rows + row] = memory[values + scratch[row]] if scratch[row] < scratch[rows + row] else 0
-    return values
 
 
 @borrowing_kernel

@@ -226,7 +226,8 @@ class Pool:
     ) -> T | None:
         """What is shown of the rows of a query that was run on the same snapshot, where that takes no longer than a
         hand-over. `args`: as JSON has them; `most`: rows that it may have; `show`: None where it takes longer;
-        `unpulled`: as of a request; `unsuspicious`: only if it is known that nothing in the query is suspicious. None where `arun` is to run it, as if nothing had been."""
+        `unpulled`: as of a request; `unsuspicious`: only if it is known that nothing in the query is suspicious.
+        None where `arun` is to run it, as if nothing had been."""
         run: SettledRun | None = snapshot.attached.get(text)
         if run is None or (run.has_pulls and not unpulled):
             return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 

@@ -389,3 +389,18 @@ def test_doubles_of_blocks_of_young_values_and_of_forks() -> None:
         assert own.doubles(np.array(known, np.int64)[places]).tolist() == wanted
         assert own.doubles(np.array(known[:1], np.int64)).tolist() == numbers[:1]
         assert own.doubles(np.empty(0, np.int64)).tolist() == []
+
+
+def test_short_columns_of_strings_are_decoded_alike_however_often() -> None:
+    texts = ["", "é😀", "a" * 200, "a" * 201, "b" * 5_000, *(f"text {i}" for i in range(40_000))]
+    codes = Codes()
+    coded = np.array([codes.intern(text) for text in texts])
+    own = Scratch(codes)
+    for start in (*range(0, len(texts), 1_500), 0, 0):
+        some = np.concatenate((coded[start : start + 1_500], coded[:7], coded[:7]))
+        expected = [*texts[start : start + 1_500], *texts[:7], *texts[:7]]
+        assert codes.decode_many(some) == expected
+        assert own.decode_many(some) == expected
+    more = np.array([own.intern("of a query"), *coded[:20].tolist()])
+    for _ in range(2):
+        assert own.decode_many(more) == ["of a query", *texts[:20]]

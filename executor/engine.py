@@ -34,7 +34,7 @@ from adalog.executor.evaluation.looked_up import looked_up_columns
 from adalog.executor.evaluation.measured import add_measured
 from adalog.executor.evaluation.pulls import EntityPulls, QuestionPulls
 from adalog.executor.permissions.rewriting import rewritten
-from adalog.executor.plain_run import PlainRuns
+from adalog.executor.plain_run import PlainRuns, SettledRun
 from adalog.executor.prediction import EstimatedWork, Prediction
 from adalog.executor.question.arguments import GivenArgument
 from adalog.executor.question.inputs import bind_inputs, limited
@@ -47,6 +47,7 @@ from adalog.planner.model.plan import Options, Plan
 from adalog.planner.order.duplicates import QUERY
 from adalog.planner.order.statistics import Statistics
 from adalog.planner.passes import check_query
+from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
 if TYPE_CHECKING:
@@ -301,6 +302,11 @@ class QueryEngine:
             slow.ran(self.explained, question, cancel, time.perf_counter() - started, len(result))
         return result
 
+    def settled(self, text: str, snapshot: Snapshot) -> SettledRun | None:
+        """The run of a text that was settled on an earlier snapshot, on this one, which keeps it; None where a
+        question of the text is to be run."""
+        return None if self.means.strict or tracing.is_on() else self._plain.settled(text, snapshot, self.joins)
+
     def explained(self, question: Question) -> dict[str, Any]:
         """The plan of a query that took long, for the log."""
         return self.explain(question, Cancel.after(_EXPLAIN_MS), analyze=False)
@@ -368,7 +374,7 @@ class QueryEngine:
             raise
         self._learn(place, work, time.perf_counter() - began - (cancel.waited - waited), ran.tasks)
         if place is Place.LOCAL and question.plain is not None and not late:
-            self._plain.keep(question, plan, work)
+            self._plain.keep(question, question.plain, plan, work)
         return _Ran(plan, place, reason, values, ran, started, late, lookups)
 
     def _shaped(self, question: Question, ran: _Ran, cancel: Cancel) -> tuple[Result, _Ran]:

@@ -1,11 +1,12 @@
 """Runs of a question whose like was run before: what does not depend on its arguments is looked up at once.
 
 Taken where one call of a kernel of small joins makes all rows of a plan that shows them as they come, with what its
-rules derive. Saves the way
-through plan, choice of the engine, driver and collector. What turns out otherwise is run as any question is.
+rules derive. Saves the way through plan, choice of the engine, driver and collector. What turns out otherwise is
+run as any question is.
 
 After such a run nothing but the arguments' codes is new to the next one on the same snapshot: that is `SettledRun`,
 which the snapshot keeps. It needs no question, flag or budget, as it takes less time and memory than these watch.
+On a later snapshot of the same schema only the places in tries are others.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from adalog.executor.join.small.settled import SettledJoin
 from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.prediction import EstimatedWork
 from adalog.executor.question.cost import VALUE_COST
+from adalog.executor.question.plain_questions import PlainText
 from adalog.executor.question.question import Question
 from adalog.executor.turns.brief_work import BRIEF_COST
 from adalog.planner.model.plan import Options, Plan
@@ -95,8 +97,7 @@ class SettledRun:
     """A plain run on one snapshot. `source`: the name of `$`. `types`: of the arguments as Python has them.
     `shown`: the slots of the columns. `shape`: of the answer. `has_pulls`: columns are entities to be pulled.
     `takes_one`: the answer has one of the rows. `is_distinct`: rows are to be made distinct here. `most`: rows that
-    it may have. `values_cost`: what reading the arguments may cost, in the planner's unit. `credit`: it may still
-    come to nothing."""
+    it may have. `values_cost`: what reading the arguments may cost, in the planner's unit."""
 
     join: SettledJoin | SettledRules
     run: PlainRun
@@ -109,16 +110,15 @@ class SettledRun:
     takes_one: bool
     most: int
     values_cost: float
-    credit: int = _CREDIT
 
     @staticmethod
-    def of(run: PlainRun, question: Question, join: BoundJoin) -> SettledRun | None:
-        """None where arguments have types of which JSON has no values, or the run may be long."""
-        plain, find = question.plain, run.plan.query.find
-        types = [] if plain is None else [_PYTHON_TYPES.get(each) for each in plain.types]
+    def of(run: PlainRun, settled: SettledJoin | SettledRules) -> SettledRun | None:
+        """None where arguments have types of which JSON has no values, or the run may be long. `settled`: the run's
+        join."""
+        plain, find = run.plain, run.plan.query.find
+        types = [_PYTHON_TYPES.get(each) for each in plain.types]
         known = [each for each in types if each is not None]
-        settled = join.settled(run.given)
-        if plain is None or settled is None or len(known) < len(types) or run.work.cost >= BRIEF_COST:
+        if len(known) < len(types) or run.work.cost >= BRIEF_COST:
             return None
         is_distinct, has_pulls = run.plan.distinct, any(isinstance(each, FindPull) for each in find.elements)
         if is_distinct and settled.slots.keys() == set(run.shown):
@@ -141,7 +141,7 @@ class SettledRun:
 
     def given(self, snapshot: Snapshot, args: Sequence[Any]) -> GivenCodes | None:
         """What arguments are as JSON has them; None where they have to be looked at, or it is tried no more."""
-        if len(args) != len(self.types) or self.credit <= 0:
+        if len(args) != len(self.types) or self.run.credit <= 0:
             return None
         found, cost = [], 0.0
         for value, wanted in zip(args, self.types, strict=True):
@@ -166,8 +166,7 @@ class SettledRun:
         if found is None:
             self.lost()
             return None
-        if self.credit < _CREDIT:
-            self.credit += 1
+        self.run.was_brief()
         shown: Sequence[Column] = found
         if self.is_distinct and len(found[0]) > 1:
             rows = dict.fromkeys(zip(*(column.tolist() for column in found), strict=True))
@@ -184,7 +183,7 @@ class SettledRun:
 
     def lost(self) -> None:
         """A run came to nothing, or its rows did."""
-        self.credit -= _LOSS
+        self.run.credit -= _LOSS
 
     def result(self, snapshot: Snapshot, columns: Sequence[Column]) -> Result:
         """The answer that has these rows."""
@@ -201,8 +200,10 @@ class PlainRun:
     `state`: of the snapshots that the plan is for. `given`: the variables of the arguments that the join begins
     with, which are `joined` among these. `shown`: of the columns. `order`: of the rows, as of `order_keys`.
     `left`: how often it may still come to nothing, or to so many rows that it was slower than any other way.
+    `credit`: the same of its settled runs, on all snapshots. `settles`: whether there was one.
     """
 
+    plain: PlainText
     plan: Plan
     work: EstimatedWork
     state: Hashable
@@ -214,9 +215,11 @@ class PlainRun:
     window: RowWindow
     order: Sequence[tuple[int, bool]]
     left: int = _PATIENCE
+    credit: int = _CREDIT
+    settles: bool = False
 
     @staticmethod
-    def of(question: Question, plan: Plan, work: EstimatedWork) -> PlainRun | None:
+    def of(question: Question, plain: PlainText, plan: Plan, work: EstimatedWork) -> PlainRun | None:
         """The plain run of a question's text; None where the plan needs the usual way."""
         # The plan's query has the numbers of one request for those of rows.
         query, find, options = question.query, plan.query.find, question.request.options
@@ -245,6 +248,7 @@ class PlainRun:
         ):
             return None
         return PlainRun(
+            plain,
             plan,
             work,
             state_of(question.snapshot),
@@ -261,13 +265,32 @@ class PlainRun:
         """Whether a plain question of the same text has this plan, and its rows in any order."""
         request = question.request
         return (
-            self.left > 0
-            and not request.ordered
+            not request.ordered
             and request.engine != "SPARK"
-            and type(question.snapshot) is Snapshot
-            and self.state == state_of(question.snapshot)
+            and self.is_for(question.snapshot)
             and (self.options is request.options or self.options == request.options)
         )
+
+    def is_for(self, snapshot: Snapshot) -> bool:
+        """Whether the plan is right for a snapshot, and worth a try."""
+        return self.left > 0 and type(snapshot) is Snapshot and self.state == state_of(snapshot)
+
+    def settled_on(self, snapshot: Snapshot, joins: KeptJoins) -> SettledRun | None:
+        """The run on a snapshot of the same schema, where one on an earlier snapshot was settled and its join is
+        kept."""
+        plain = self.plain
+        if not self.settles or self.credit <= 0 or plain.schema is not snapshot.schema or not self.is_for(snapshot):
+            return None
+        if snapshot.is_past or not snapshot.is_plain:
+            return None
+        run = QueryRun(Scratch(snapshot.codes))
+        join = joins.settled(self.plan, {plain.source: snapshot}, self.given, run)
+        return None if join is None else SettledRun.of(self, join)
+
+    def was_brief(self) -> None:
+        """A run made few rows."""
+        if self.credit < _CREDIT:
+            self.credit += 1
 
     def rows(self, question: Question, run: QueryRun, joins: KeptJoins) -> Batch | None:
         """The distinct rows of a question that suits; None where it has to be run as any question is."""
@@ -308,6 +331,8 @@ class PlainRun:
         if rows.size > 1 and plan.query.find.takes_one:
             self.left -= 1
             return None
+        if rows.size * len(self.shown) <= _FEW_CELLS:
+            self.was_brief()
         return rows
 
     def _settle(self, question: Question, join: BoundJoin) -> None:
@@ -315,7 +340,10 @@ class PlainRun:
         snapshot, text = question.snapshot, question.text
         if text in snapshot.attached or snapshot.is_past or not snapshot.is_plain:
             return
-        snapshot.attach(text, SettledRun.of(self, question, join))
+        settled = join.settled(self.given)
+        run = None if settled is None else SettledRun.of(self, settled)
+        self.settles = run is not None
+        snapshot.attach(text, run)
 
     def result(self, question: Question, rows: Batch, run: QueryRun, started: float) -> Result:
         codes = [rows.columns[name] for name in self.shown]
@@ -345,13 +373,22 @@ class PlainRuns:
         known = self._known.get(question.text)
         return known if known is not None and known.suits(question) else None
 
-    def keep(self, question: Question, plan: Plan, work: EstimatedWork) -> None:
+    def keep(self, question: Question, plain: PlainText, plan: Plan, work: EstimatedWork) -> None:
         """Takes in the plan with which a plain question was run."""
         known = self._known.get(question.text)
         if known is None or known.plan.body is not plan.body:
-            plain = PlainRun.of(question, plan, work)
-            if plain is not None:
-                self._known.put(question.text, plain, _PLAIN_BYTES + len(question.text))
+            run = PlainRun.of(question, plain, plan, work)
+            if run is not None:
+                self._known.put(question.text, run, _PLAIN_BYTES + len(question.text))
+
+    def settled(self, text: str, snapshot: Snapshot, joins: KeptJoins) -> SettledRun | None:
+        """The settled run of a text on a newer snapshot than it had, which keeps it; None where a question of the
+        text is to be run."""
+        known = self._known.get(text)
+        settled = None if known is None else known.settled_on(snapshot, joins)
+        if settled is not None:
+            snapshot.attach(text, settled)
+        return settled
 
 
 def state_of(snapshot: Snapshot) -> Hashable:

@@ -224,11 +224,13 @@ class Pool:
         unpulled: bool = False,
         unsuspicious: bool = False,
     ) -> T | None:
-        """What is shown of the rows of a query that was run on the same snapshot, where that takes no longer than a
+        """What is shown of the rows of a query whose text was run before, where that takes no longer than a
         hand-over. `args`: as JSON has them; `most`: rows that it may have; `show`: None where it takes longer;
         `unpulled`: as of a request; `unsuspicious`: only if it is known that nothing in the query is suspicious.
         None where `arun` is to run it, as if nothing had been."""
         run: SettledRun | None = snapshot.attached.get(text)
+        if run is None and text not in snapshot.attached:
+            run = self.turns.at_once(partial(self.engine.settled, text, snapshot), text)
         if run is None or (run.has_pulls and not unpulled):
             return None
         if unsuspicious and self.questions.known_suspicions(text, {run.source: snapshot}) != ():
@@ -399,9 +401,9 @@ class Pool:
     def pull_at_once(
         self, pattern: str, entities: Sequence[Any], snapshot: Snapshot, texts: ValueTexts
     ) -> list[bytes] | None:
-        """What a pattern shows of a few entities that was pulled on the same snapshot before, where it takes no
-        longer than a hand-over; None where `apull` is to pull them, as if nothing had been."""
-        if len(entities) > _FEW_ENTITIES or not self.engine.entity_pulls.were_written(pattern, snapshot):
+        """What a pattern that was pulled before shows of a few entities, where it takes no longer than a hand-over;
+        None where `apull` is to pull them, as if nothing had been."""
+        if len(entities) > _FEW_ENTITIES or not self.engine.entity_pulls.is_prepared(pattern, snapshot):
             return None
         work = partial(self.engine.entity_pulls.written, pattern, entities, snapshot, texts, Cancel(text=pattern))
         return self.turns.at_once(work, pattern)

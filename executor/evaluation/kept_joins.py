@@ -5,7 +5,7 @@ A join is lent to one run at a time; a run beside it binds its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -93,7 +93,7 @@ class BoundJoin:
             snapshot = databases[name]
             if snapshot.schema.key != view.schema or snapshot.codes is not view.codes:
                 return False
-            if names.get(name) and snapshot.key != view.moment:
+            if not _named_as_then(names.get(name, ()), view.moment, snapshot):
                 return False
         return True
 
@@ -121,21 +121,27 @@ class KeptJoins:
         entry = self._entry(plan)
         if not entry.lasting or any(type(each) is not Snapshot for each in databases.values()):
             return None
-        while entry.idle:
-            try:
-                bound = entry.idle.pop()
-            except IndexError:
-                # Another thread was first.
-                break
-            if bound.suits(databases):
-                bound.binding.databases, bound.binding.run = databases, run
-                if bound.join is not None:
-                    bound.join.count_anew()
-                return bound
+        bound = _idle(entry, databases, run)
+        if bound is not None:
+            return bound
         binding = LastingBinding(plan, databases, {}, run, derive=derived, moves=True)
         join = None if plan.program.strata else binding.join()
         views = {name: _View(each.schema.key, each.codes, each.key) for name, each in databases.items()}
         return BoundJoin(binding, join, views, PlanJoins(binding))
+
+    def settled(
+        self, plan: Plan, databases: Mapping[str, Snapshot], names: Sequence[str], run: QueryRun
+    ) -> SettledJoin | SettledRules | None:
+        """What a join of the plan that no run has settles over databases, for a prefix of these variables; None
+        where none is kept, or of such a plan."""
+        entry = self._entry(plan)
+        bound = _idle(entry, databases, run) if entry.lasting else None
+        if bound is None:
+            return None
+        try:
+            return bound.settled(names)
+        finally:
+            self.give_back(bound)
 
     def give_back(self, bound: BoundJoin) -> None:
         """Ends a run. What was decided by the rows of its databases is not kept."""
@@ -162,3 +168,29 @@ class KeptJoins:
             parts = PART_BYTES * (len(plan.body.items) + sum(len(each.body.items) for each in rules))
             self._entries.put(key, entry, PLAN_BYTES + _IDLE * (JOIN_BYTES * (1 + len(rules)) + parts))
         return entry
+
+
+def _named_as_then(attributes: Collection[int], then: ViewKey, now: Snapshot) -> bool:
+    """Whether the attributes by which constants name entities say the same as at an earlier moment."""
+    key = now.key
+    if not attributes or key == then:
+        return True
+    if key[0] < then[0] or key[1:] != then[1:]:
+        return False
+    return all(now.data_of(each).last_touched(now.t) <= then[0] for each in attributes)
+
+
+def _idle(entry: _Entry, databases: Mapping[str, Snapshot], run: QueryRun) -> BoundJoin | None:
+    """A join that no run has, for a run over databases. Joins for other ones are dropped."""
+    while entry.idle:
+        try:
+            bound = entry.idle.pop()
+        except IndexError:
+            # Another thread was first.
+            break
+        if bound.suits(databases):
+            bound.binding.databases, bound.binding.run = databases, run
+            if bound.join is not None:
+                bound.join.count_anew()
+            return bound
+    return None

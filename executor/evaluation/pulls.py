@@ -6,7 +6,7 @@ Patterns are read once for each text. Queries in them are planned, and called fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from adalog.datalog.ast import Binding, FindPull, Var
 from adalog.datalog.errors import AdalogError
@@ -34,7 +34,6 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.codes import Scratch
 
 # With a pattern, the key of what a snapshot keeps.
-_PULLED: Final = "pulled"
 
 Pulled = TypeVar("Pulled")
 
@@ -146,15 +145,12 @@ class EntityPulls:
         if prepared.node is None:
             return None
         with self._memory.lent(cancel):
-            written = EntityWriter(snapshot, texts, cancel).write(prepared.node, entities)
-        if written is not None:
-            snapshot.attach((_PULLED, pattern), value=True)
-        return written
+            return EntityWriter(snapshot, texts, cancel).write(prepared.node, entities)
 
-    @staticmethod
-    def were_written(pattern: str, snapshot: Snapshot) -> bool:
-        """Whether `written` read with this pattern what it needs of the snapshot before."""
-        return (_PULLED, pattern) in snapshot.attached
+    def is_prepared(self, pattern: str, snapshot: Snapshot) -> bool:
+        """Whether `written` had this pattern before, on a snapshot of the same schema."""
+        prepared = self._prepared.get(pattern)
+        return prepared is not None and prepared.node is not None and prepared.schema is snapshot.schema
 
     def _pattern(self, text: str) -> tuple[PullPattern, bool]:
         """(the pattern of a text, whether there are queries in it)"""

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from adalog.datalog.errors import AdalogError
 from adalog.executor.cache.settings import CacheSettings
 from adalog.executor.engine import QueryEngine
 from adalog.executor.kernels.loading import SMALL_JOIN
@@ -19,6 +20,7 @@ from adalog.executor.plain_run import PlainRun, SettledRun
 from adalog.executor.pool import Pool
 from adalog.executor.question.plain_questions import PlainText
 from adalog.executor.slow_queries import SlowQueries
+from adalog.executor.turns.brief_work import BriefWork
 from adalog.executor.turns.scheduler import Scheduler
 from adalog.gateway.settings.config import Settings
 from adalog.schema.writing.rows import Page
@@ -189,6 +191,12 @@ def at_once(opened: Gateway, document: str, **variables: Any) -> tuple[bytes, in
         return opened.post_directly(document, **variables), len(ran)
 
 
+@pytest.fixture
+def always_brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has all work of a known text be taken for brief, however loaded the machine is."""
+    monkeypatch.setattr(BriefWork, "knows", lambda *_: True)
+
+
 def warm(opened: Gateway) -> None:
     """Asks for what has a run of its own on the snapshot then."""
     for name in ("b", "c", "a", "no"):
@@ -196,13 +204,18 @@ def warm(opened: Gateway) -> None:
             opened.post(document, q=TWO_HOPS, a=[name])
 
 
-def test_what_was_run_on_a_snapshot_is_run_at_once_on_it() -> None:
+@pytest.mark.usefixtures("always_brief")
+def test_what_was_run_on_a_snapshot_is_run_at_once_on_it_and_on_later_ones() -> None:
     with gateway(None, DECLARED, DATA) as opened:
         warm(opened)
         for change in (None, LATER, '[{:x/name "d" :x/tags "new"}]', '[[:db/retract [:x/name "a"] :x/tags "t"]]'):
             if change is not None:
+                before = opened.database.snapshot().statistics_epoch
                 opened.database.transact(change)
-                assert at_once(opened, SHOWN, q=TWO_HOPS, a=["b"])[1] == 0
+                is_planned_anew = opened.database.snapshot().statistics_epoch != before
+                answer, ran = at_once(opened, SHOWN, q=TWO_HOPS, a=["b"])
+                assert ran == (not is_planned_anew)
+                assert answer == both(opened, SHOWN, q=TWO_HOPS, a=["b"])[1]
                 warm(opened)
             for name in ("b", "c", "b", "c"):
                 answer, ran = at_once(opened, SHOWN, q=TWO_HOPS, a=[name])
@@ -210,6 +223,99 @@ def test_what_was_run_on_a_snapshot_is_run_at_once_on_it() -> None:
                 assert answer == both(opened, SHOWN, q=TWO_HOPS, a=[name])[1]
         for given in ([], ["no"], ["a", "b"], [1], [None], [{"basis": {"t": 1}}], ["x" * 100_000]):
             assert at_once(opened, SHOWN, q=TWO_HOPS, a=given)[1] == 0
+
+
+CONSTANTS = [
+    '[:find ?t :in $ ?y :where [[:x/name "a"] :x/tags ?t] [?e :x/yes ?y]]',
+    '[:find ?t :in $ ?n :where [?e :x/name ?n] [?e :x/many [:x/name "c"]] [?e :x/tags ?t]]',
+    "[:find ?n :in $ ?n :where [?e :x/name ?n] [?e :x/many :named/b]]",
+]
+MANY = [f'{{:x/name "many {n}" :x/tags "t" :x/number 2 :x/many [:x/name "c"]}}' for n in range(40)]
+EVENTS = [
+    *(f'[{{:x/name "{name}" :x/tags ["t" "new"] :x/number [1 7]}}]' for name in "abcd"),
+    *(f'[[:db/retract [:x/name "{name}"] :x/tags "t"]]' for name in "abc"),
+    '[{:x/name "c" :x/many [{:x/name "a"} {:x/name "b"}] :x/yes true :x/any "t"}]',
+    '[[:db/retract [:x/name "a"] :x/many [:x/name "c"]]]',
+    '[[:db/retractEntity [:x/name "d"]]]',
+    # Another entity, and none, is named by a constant then.
+    '[[:db/add [:x/name "a"] :x/name "was a"] {:db/id "n" :x/name "a" :x/tags "other"}]',
+    '[[:db/add [:x/name "c"] :x/name "was c"]]',
+    '[{:x/name "c" :x/many {:x/name "c"}}]',
+    '[[:db/add [:x/name "b"] :db/ident :named/b]]',
+    '[{:db/id "n" :x/name "n" :db/ident :named/b} {:x/name "a" :x/many "n"}]',
+    f"[{' '.join(MANY)}]",
+    "[[:db/add :x/any :db/doc \"any\"]]",
+    '[{:x/name "gone" :x/tags "secret"}]',
+    '[{:db/excise [:x/name "gone"]}]',
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def changing_gateway() -> Iterator[Gateway]:
+    with gateway(None, DECLARED, DATA, LATER) as opened:
+        yield opened
+
+
+@pytest.mark.usefixtures("always_brief")
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    event=st.sampled_from(EVENTS),
+    asked=st.lists(
+        st.tuples(
+            st.sampled_from([*TEXTS, *CONSTANTS, *CONSTANTS]), st.sampled_from([["a"], ["c"], [1], [2, 2], [True]])
+        ),
+        min_size=2,
+        max_size=4,
+    ),
+)
+def test_the_first_answer_after_a_transaction_is_that_of_the_usual_way(
+    changing_gateway: Gateway, event: str, asked: list[tuple[str, list[Any]]]
+) -> None:
+    opened = changing_gateway
+    for text, args in asked:
+        for _ in range(3):
+            opened.post(ROWS, q=text, a=args)
+    try:
+        opened.database.transact(event)
+    except AdalogError:
+        # What it names is not there at this time.
+        opened.database.transact('[{:x/name "b" :x/tags "now"}]')
+    for text, args in asked:
+        first = opened.post_directly(ROWS, q=text, a=args)
+        assert first == both(opened, ROWS, q=text, a=args)[1], (event, text, args)
+
+
+@pytest.mark.usefixtures("always_brief")
+@pytest.mark.parametrize("text", CONSTANTS[:2])
+def test_constants_that_name_entities_are_looked_up_again_when_names_were_written(text: str) -> None:
+    args = [True] if "?y" in text else ["a"]
+    # Plans are made anew when the number of transactions doubles.
+    earlier = [f'[{{:x/name "more {n}"}}]' for n in range(6)]
+    with gateway(None, DECLARED, DATA, *earlier) as opened:
+        for change, is_known in (
+            ("[]", False),
+            ('[[:db/add [:x/name "b"] :x/tags "other"]]', True),
+            ('[[:db/add [:x/name "a"] :x/tags "another"]]', True),
+            ('[{:x/name "d"}]', False),
+            ('[[:db/add [:x/name "a"] :x/tags "last"]]', True),
+        ):
+            opened.database.transact(change)
+            answer, ran = at_once(opened, ROWS, q=text, a=args)
+            assert ran == is_known, change
+            assert answer == both(opened, ROWS, q=text, a=args)[1]
+            for _ in range(4):
+                opened.post(ROWS, q=text, a=args)
+
+
+@pytest.mark.usefixtures("always_brief")
+def test_pulls_are_made_at_once_after_a_transaction() -> None:
+    pull = '{ pull(pattern: "[:x/name :x/tags]", eid: "[:x/name \\"c\\"]") }'
+    with gateway(None, DECLARED, DATA) as opened:
+        opened.post(pull)
+        for tag in ("t1", "t2"):
+            opened.database.transact(f'[[:db/add [:x/name "c"] :x/tags "{tag}"]]')
+            assert _pulls_at_once(opened, pull) == [True]
+            assert tag in str(json.loads(opened.post_directly(pull)))
 
 
 @pytest.mark.parametrize(

@@ -153,9 +153,10 @@ class Codes:
         return self._decode_dictionary(tag, codes)
 
     def _short_answer(self, codes: list[int]) -> list[str]:
-        """The strings of at least two codes, most of which were decoded before."""
+        """The strings of codes, most of which were decoded before."""
         try:
-            return list(itemgetter(*codes)(self._strings))
+            # The first code again, since one alone gives no tuple.
+            return list(itemgetter(*codes, codes[0])(self._strings)[:-1])
         except KeyError:
             strings = list(map(self._strings.get, codes))
         new = list(dict.fromkeys(code for code, text in zip(codes, strings, strict=True) if text is None))

@@ -401,6 +401,11 @@ def test_short_columns_of_strings_are_decoded_alike_however_often() -> None:
         expected = [*texts[start : start + 1_500], *texts[:7], *texts[:7]]
         assert codes.decode_many(some) == expected
         assert own.decode_many(some) == expected
+    # Among others there may be one string alone.
+    for text in ("two", "x", "yes"):
+        mixed = np.array([*(codes.intern(number / 2) for number in range(20)), *range(20), codes.intern(text)])
+        for _ in range(2):
+            assert codes.decode_many(mixed) == [*(number / 2 for number in range(20)), *range(20), text]
     more = np.array([own.intern("of a query"), *coded[:20].tolist()])
     for _ in range(2):
         assert own.decode_many(more) == ["of a query", *texts[:20]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import ref
 
 from adalog.executor.bounds.lru_cache import LruCache
 from adalog.executor.bounds.run import QueryRun
@@ -27,10 +28,11 @@ _IDLE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the binding of patterns over a snapshot depends on. `moment`: for names of entities alone."""
+    """What the binding of patterns over a snapshot depends on. `codes`: not held, as those of before an excision
+    have what it took. `moment`: for names of entities alone."""
 
     schema: int
-    codes: Codes
+    codes: ref[Codes]
     moment: ViewKey
 
 
@@ -91,7 +93,7 @@ class BoundJoin:
         names = self.binding.names
         for name, view in self.views.items():
             snapshot = databases[name]
-            if snapshot.schema.key != view.schema or snapshot.codes is not view.codes:
+            if snapshot.schema.key != view.schema or view.codes() is not snapshot.codes:
                 return False
             if not _named_as_then(names.get(name, ()), view.moment, snapshot):
                 return False
@@ -126,7 +128,7 @@ class KeptJoins:
             return bound
         binding = LastingBinding(plan, databases, {}, run, derive=derived, moves=True)
         join = None if plan.program.strata else binding.join()
-        views = {name: _View(each.schema.key, each.codes, each.key) for name, each in databases.items()}
+        views = {name: _View(each.schema.key, ref(each.codes), each.key) for name, each in databases.items()}
         return BoundJoin(binding, join, views, PlanJoins(binding))
 
     def settled(

@@ -48,6 +48,10 @@ class ValueTexts(Protocol):
         """The text of any other value."""
 
 
+ShownValue = Callable[[Snapshot, ValueTexts, int], bytes | None]
+"""The text of a value by its code; None for one that is not shown."""
+
+
 class _UnsuitedError(Exception):
     """The answer is too large for this way."""
 
@@ -74,8 +78,7 @@ class IdPart:
 
 @dataclass(frozen=True, slots=True)
 class AttributePart:
-    """One attribute. `default`: None where there is none. `shows`: the text of a value by its code, None for one
-    that is not shown; without it, what `ValueTexts` writes."""
+    """One attribute. `default`: None where there is none. `shows`: without it, `ValueTexts` writes the values."""
 
     key: bytes
     attribute: int
@@ -85,7 +88,7 @@ class AttributePart:
     limit: int | None = None
     default: bytes | None = None
     target: WrittenNode | None = None
-    shows: Callable[[Snapshot, int], bytes | None] | None = None
+    shows: ShownValue | None = None
 
     @staticmethod
     def of(step: PullStep, key: bytes, default: bytes | None, target: WrittenNode | None) -> AttributePart:
@@ -242,7 +245,7 @@ class EntityWriter:
     def _one(self, step: AttributePart, code: int) -> bytes | None:
         if step.shows is None:
             return self.value(code)
-        text = step.shows(self._snapshot, code)
+        text = step.shows(self._snapshot, self._texts, code)
         return None if text is None else self._counted(text)
 
     def value(self, code: int) -> bytes:

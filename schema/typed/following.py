@@ -51,10 +51,12 @@ class Surfaces:
         self._lock = threading.Lock()
         self._queued: Future[Surface] | None = None
         self.changes = SchemaChanges()
-        # What the newest surface was found in. A schema is another object after each change of it.
-        self._seen = database.snapshot()
-        self.newest = self._factory.surface(self._seen)
-        for ident in own_attributes(self._seen):
+        snapshot = database.snapshot()
+        self.newest = self._factory.surface(snapshot)
+        # Of the snapshot that the newest surface was found in, which is not held: folds and excisions replace data.
+        # A schema is another object after each change of it.
+        self._seen_schema, self._seen_t = snapshot.schema, snapshot.t
+        for ident in own_attributes(snapshot):
             _LOGGER.warning("%s", of_own_attribute(ident).message)
         database.add_listener(self._committed)
 
@@ -65,7 +67,7 @@ class Surfaces:
     @property
     def is_stale(self) -> bool:
         """Whether there may be a newer surface. Costs next to nothing."""
-        return self._database.snapshot().schema is not self._seen.schema
+        return self._database.snapshot().schema is not self._seen_schema
 
     def caught_up(self) -> Future[Surface]:
         """The surface of what is committed now. Thread-safe."""
@@ -139,7 +141,7 @@ class Surfaces:
         return None if self._permissions is None else self._permissions.guard(viewer, self._database.snapshot())
 
     def _committed(self, report: TxReport, snapshot: Snapshot) -> None:
-        if snapshot.schema is not self._seen.schema:
+        if snapshot.schema is not self._seen_schema:
             self.caught_up()
         elif self.changes.has_viewers and any(
             snapshot.data_of(each).last_touched(snapshot.t) >= report.t for each in bootstrap.POLICY_ATTRIBUTES
@@ -163,7 +165,7 @@ class Surfaces:
                     self.newest = self._factory.surface(snapshot, before)
             except Exception:
                 _LOGGER.exception("no surface could be made at t = %d; the one before stays", snapshot.t)
-        self._seen = snapshot
+        self._seen_schema, self._seen_t = snapshot.schema, snapshot.t
         if self.newest is not before:
             self.changes.changed(self.newest.t)
         if self.changes.has_viewers:
@@ -172,18 +174,18 @@ class Surfaces:
 
     def _differs(self, snapshot: Snapshot) -> bool:
         """Whether anything changed that surfaces are made of. Costs what changed."""
-        seen = self._seen
-        if snapshot.schema is seen.schema:
+        seen_t = self._seen_t
+        if snapshot.schema is self._seen_schema:
             return False
-        if snapshot.schema.key != seen.schema.key:
+        if snapshot.schema.key != self._seen_schema.key:
             return True
         declaring = bootstrap.DECLARING_GRAPHQL
-        if any(snapshot.data_of(each).last_touched(snapshot.t) > seen.t for each in declaring):
+        if any(snapshot.data_of(each).last_touched(snapshot.t) > seen_t for each in declaring):
             return True
-        documented = snapshot.data_of(bootstrap.DOC).changes(seen.t, snapshot.t).e
+        documented = snapshot.data_of(bootstrap.DOC).changes(seen_t, snapshot.t).e
         if np.isin(documented, snapshot.columns_of(bootstrap.GRAPHQL_NAMESPACE).e).any():
             return True
-        named = snapshot.data_of(bootstrap.IDENT).changes(seen.t, snapshot.t).v
+        named = snapshot.data_of(bootstrap.IDENT).changes(seen_t, snapshot.t).v
         idents: list[Keyword] = snapshot.codes.decode_many(named)
         enums = set(snapshot.codes.decode_many(snapshot.columns_of(bootstrap.GRAPHQL_ENUM).v))
         return any(Keyword(each.namespace or "") in enums for each in idents)

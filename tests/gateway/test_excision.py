@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from adalog.gateway.settings.config import Settings
 from tests.gateway.support import Gateway, gateway
+from tests.waiting import until
 
 SCHEMA = """[{:db/ident :person/email :db/valueType :db.type/string :db/unique :db.unique/identity}
              {:db/ident :person/name :db/valueType :db.type/string}]"""
@@ -56,6 +59,31 @@ def test_as_json() -> None:
         assert "errors" not in opened.post(TRANSACT_JSON, tx=[{"db/excise": "person/name"}]).json()
         assert "errors" not in opened.post(TRANSACT_JSON, tx=[{"db/excise": ":person/name"}]).json()
         assert names(opened) == set()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "{ database { basisT } }",
+        '{ q(query: "[:find ?e ?n :where [?e :person/name ?n]]") { rows } }',
+        '{ pull(pattern: "[:person/name]", eid: "[:person/email \\"bob@x\\"]") }',
+        "{ people { name } }",
+    ],
+    ids=["nothing", "query", "pull", "typed"],
+)
+def test_what_is_kept_for_later_requests_holds_no_value_from_before(document: str) -> None:
+    """Neither their texts, nor files that were removed but would still take room on the disk."""
+    with gateway(None, SCHEMA, DATA) as opened:
+        for _ in range(3):
+            opened.data(document)
+        values = weakref.ref(opened.database.snapshot().codes)
+        opened.data(TRANSACT, tx=EDN)
+
+        def is_gone() -> bool:
+            gc.collect()
+            return values() is None
+
+        until(is_gone)
 
 
 PAGES = """query ($after: String, $basis: BasisInput) {

@@ -6,7 +6,7 @@ and values of any type are left to maps, and so is what turns out to be much.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from adalog.executor.pull.steps import PullNode, PullResolver, PullStep
 from adalog.executor.pull.written import (
     AttributePart,
     EntityWriter,
+    ShownValue,
     ValueTexts,
     WrittenNode,
     WrittenPart,
@@ -74,8 +75,9 @@ class EntityTexts:
 
     shape: Shape
     pattern: str
-    # (the schema and the texts that it was prepared for, None where maps are needed)
-    _prepared: tuple[object, ValueTexts | None, WrittenNode | None] = field(default=(None, None, None))
+    # (the schema that it was prepared for, None where maps are needed). It holds no texts, as those of before an
+    # excision have what it took.
+    _prepared: tuple[object, WrittenNode | None] = field(default=(None, None))
     _left: int = _PATIENCE
 
     def suits(self, snapshot: Snapshot, texts: ValueTexts) -> bool:
@@ -84,26 +86,26 @@ class EntityTexts:
             return False
         if self._left <= 0:
             return False
-        schema, prepared_for, node = self._prepared
-        if schema is not snapshot.schema or prepared_for is not texts:
-            node = self._node(snapshot, texts)
-            self._prepared = snapshot.schema, texts, node
+        schema, node = self._prepared
+        if schema is not snapshot.schema:
+            node = self._node(snapshot)
+            self._prepared = snapshot.schema, node
         return node is not None
 
-    def _node(self, snapshot: Snapshot, texts: ValueTexts) -> WrittenNode | None:
+    def _node(self, snapshot: Snapshot) -> WrittenNode | None:
         try:
             node = PullResolver(snapshot, strict=False).node(read_pull(self.pattern))
         except AdalogError:
             # A query in it takes parameters of the one around it.
             return None
-        return _node(self.shape, node, texts, 1)
+        return _node(self.shape, node, 1)
 
     def write(
         self, snapshot: Snapshot, entities: Sequence[int], texts: ValueTexts, cancel: Cancel
     ) -> list[bytes] | None:
         """The text of each entity; None where maps are to be made."""
-        schema, prepared_for, node = self._prepared
-        if node is None or schema is not snapshot.schema or prepared_for is not texts:
+        schema, node = self._prepared
+        if node is None or schema is not snapshot.schema:
             return None
         few = len(entities) <= _MOST_ENTITIES
         found = EntityWriter(snapshot, texts, cancel).write(node, entities) if few else None
@@ -112,22 +114,20 @@ class EntityTexts:
         return found
 
 
-def _node(shape: Shape, node: PullNode, texts: ValueTexts, height: int) -> WrittenNode | None:
+def _node(shape: Shape, node: PullNode, height: int) -> WrittenNode | None:
     if not isinstance(shape, ObjectShape) or not is_written(node) or height >= MOST_LEVELS:
         return None
     steps = {step.key: step for step in node.steps if isinstance(step.key, str)}
     parts = []
     for name, each in shape.fields.items():
-        part = _part(orjson.dumps(name) + b":", each, steps, texts, height)
+        part = _part(orjson.dumps(name) + b":", each, steps, height)
         if part is None:
             return None
         parts.append(part)
     return WrittenNode(tuple(parts)) if parts else None
 
 
-def _part(
-    key: bytes, shape: Shape, steps: Mapping[str, PullStep], texts: ValueTexts, height: int
-) -> WrittenPart | None:
+def _part(key: bytes, shape: Shape, steps: Mapping[str, PullStep], height: int) -> WrittenPart | None:
     if isinstance(shape, EntityId):
         return IdTextPart(key)
     if isinstance(shape, Constant):
@@ -142,21 +142,21 @@ def _part(
     if isinstance(shape, ScalarField):
         if step.target is not None or shape.type is None or shape.type not in _TYPES.values():
             return None
-        return replace(AttributePart.of(step, key, absent, None), shows=_value(shape.type, texts))
+        return replace(AttributePart.of(step, key, absent, None), shows=_value(shape.type))
     if step.target is None or not step.attribute.is_ref:
         return None
     if isinstance(shape, IdentField):
         return replace(AttributePart.of(step, key, absent, None), shows=_ident(shape.names))
-    target = _node(shape.shape, step.target, texts, height + 1)
+    target = _node(shape.shape, step.target, height + 1)
     return None if target is None else AttributePart.of(step, key, absent, target)
 
 
-def _value(wanted: str, texts: ValueTexts) -> Callable[[Snapshot, int], bytes | None]:
+def _value(wanted: str) -> ShownValue:
     """Values of one type; those of a past one are not shown."""
-    codes = texts.codes
     finite = wanted not in ("double", "float")
 
-    def shown(_: Snapshot, code: int) -> bytes | None:
+    def shown(_: Snapshot, texts: ValueTexts, code: int) -> bytes | None:
+        codes = texts.codes
         kind = _TYPES.get(layout.tag_of(code)) or type_name(codes.decode(code))
         if kind != wanted:
             return None
@@ -165,10 +165,10 @@ def _value(wanted: str, texts: ValueTexts) -> Callable[[Snapshot, int], bytes | 
     return shown
 
 
-def _ident(names: Mapping[Keyword, str] | None) -> Callable[[Snapshot, int], bytes | None]:
+def _ident(names: Mapping[Keyword, str] | None) -> ShownValue:
     """Entities by their idents. names: of those that are shown; None: all."""
 
-    def shown(snapshot: Snapshot, code: int) -> bytes | None:
+    def shown(snapshot: Snapshot, _: ValueTexts, code: int) -> bytes | None:
         ident = snapshot.ident(code)
         text: Any = None if ident is None else json_value(ident) if names is None else names.get(ident)
         return None if text is None else orjson.dumps(text)

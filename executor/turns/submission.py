@@ -91,13 +91,13 @@ class Turns:
         if name is not None and not self._brief.knows(name):
             return None
         began = time.thread_time()
-        LOADING.refusal = StartAgain
+        before, LOADING.refusal = LOADING.refusal, StartAgain
         try:
             outcome = work()
         except StartAgain:
             return None
         finally:
-            LOADING.refusal = None
+            LOADING.refusal = before
         if outcome is not None:
             seconds = time.thread_time() - began
             self._scheduler.ran_brief(client, seconds)

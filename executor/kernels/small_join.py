@@ -161,26 +161,36 @@ def _has_pair(memory: Ints, trie: Any, key: Any, value: Any) -> Any:
 
 @borrowing_kernel
 def _written_row(memory: Ints, trie: Any, key: Any, scratch: Ints) -> Any:
-    """Writes the values of a key with signed pairs: (where in `scratch`, how many); -1 where they are too many."""
+    """Writes the values of a key with signed pairs, or of `~trie` the keys that have values: (where in `scratch`,
+    how many); -1 where they are too many."""
+    are_keys = trie < 0
+    trie = ~trie if are_keys else trie
     size: Any = np.int64(0)
+    first: Any = np.int64(0)
     here: Any = np.int64(MOST_PARTS)
+    p: Any = np.int64(0)
     base = memory[trie]
-    at = _base_position(memory, base, key)
-    if at >= 0:
-        offsets = memory[base + 4] + at
-        first = memory[base + 5] + memory[offsets]
-        size = memory[offsets + 1] - memory[offsets]
-        if size > _ROW:
-            return here, _UNKNOWN
-        for p in range(size):
-            scratch[here + p] = memory[first + p]
+    if are_keys:
+        first, size = memory[base + 1], memory[base]
+    else:
+        at = _base_position(memory, base, key)
+        if at >= 0:
+            offsets = memory[base + 4] + at
+            first = memory[base + 5] + memory[offsets]
+            size = memory[offsets + 1] - memory[offsets]
+    if size > _ROW:
+        return here, _UNKNOWN
+    for p in range(size):
+        scratch[here + p] = memory[first + p]
     for i in range(memory[trie + 1] - 1, -1, -1):
         level = memory[trie + 2 + i]
-        at = _found(memory, memory[level + 1], 0, memory[level], key)
-        if at < 0:
-            continue
-        values, p = memory[level + 3], memory[memory[level + 2] + at]
-        stop = memory[memory[level + 2] + at + 1]
+        values, p, stop = memory[level + 1], np.int64(0), memory[level]
+        if not are_keys:
+            at = _found(memory, values, 0, stop, key)
+            if at < 0:
+                continue
+            values, p = memory[level + 3], memory[memory[level + 2] + at]
+            stop = memory[memory[level + 2] + at + 1]
         if size + stop - p > _ROW:
             return here, _UNKNOWN
         # Two halves take turns.
@@ -195,7 +205,7 @@ def _written_row(memory: Ints, trie: Any, key: Any, scratch: Ints) -> Any:
             else:
                 x = memory[values + p]
                 q += q < size and scratch[here + q] == x
-                if _is_added(memory, level, p):
+                if memory[memory[level + 5] + p] > 0 if are_keys else _is_added(memory, level, p):
                     scratch[there + m] = x
                     m += 1
                 p += 1
@@ -222,7 +232,8 @@ def range_of(
     memory: Ints, program: Ints, at: Any, frames: Ints, side: Any, row: Any, state: Ints, j: Any, cell: Any
 ) -> Any:
     """How many values a part has for a prefix. Notes in `state` where they are, from and to, and of a row with
-    signed pairs the trie and its key; `cell`: the place of a word for one value."""
+    signed pairs the trie and its key, of the keys of such a trie `~trie`; `cell`: the place of a word for one
+    value."""
     kind, s = program[at], _STATE * j
     state[s + 3] = _NO_KEY
     if kind == ROWS:
@@ -239,7 +250,10 @@ def range_of(
     base = memory[trie]
     if kind == KEYS:
         state[s], state[s + 1], state[s + 2] = memory[base + 1], 0, memory[base]
-        return memory[base] if memory[trie + 1] == 0 else _UNKNOWN
+        levels = memory[trie + 1]
+        if levels:
+            state[s + 3] = ~trie
+        return memory[trie + 2 + levels]
     for i in range(memory[trie + 1]):
         level = memory[trie + 2 + i]
         place = _found(memory, memory[level + 1], 0, memory[level], key)
@@ -279,8 +293,9 @@ def _is_in(memory: Ints, state: Ints, ranges: Any, best: Any, x: Any) -> Any:
         s = _STATE * j
         if j == best:
             continue
-        if state[s + 3] != _NO_KEY:
-            if not _has_pair(memory, state[s + 3], state[s + 4], x):
+        trie = state[s + 3]
+        if trie != _NO_KEY:
+            if not (_has_key(memory, ~trie, x) if trie < 0 else _has_pair(memory, trie, state[s + 4], x)):
                 return False
         else:
             place = _first(memory, state[s], state[s + 1], state[s + 2], x)

@@ -275,12 +275,14 @@ class Trie:
 
     @cached_property
     def placed(self) -> Placed | None:
-        """(base, number of levels, each level); None if compiled code cannot read them through places."""
+        """(base, number of levels, each level, number of keys that have values); None if compiled code cannot read
+        them through places."""
         base = self.base.placed
         levels = [level.placed for level in self.levels]
         if base is None or None in levels:
             return None
-        return Placed([base.place, len(levels), *(each.place for each in levels if each)], (base, *levels))
+        numbers = [base.place, len(levels), *(each.place for each in levels if each), self.rows]
+        return Placed(numbers, (base, *levels))
 
     @property
     def size(self) -> TrieSize:

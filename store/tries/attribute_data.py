@@ -54,7 +54,9 @@ class _Advancing:
     def at(self, length: int, delta: Delta, *, inverse: bool) -> Trie:
         """The trie after so many events: one that is kept, or the one before it advanced."""
         with self.lock:
-            place = bisect_right(self.tries, length, key=itemgetter(0)) - 1
+            place = len(self.tries) - 1
+            if self.tries[place][0] > length:
+                place = bisect_right(self.tries, length, key=itemgetter(0)) - 1
             known, trie = self.tries[place]
             if known < length:
                 if length - known > FEW_EVENTS:

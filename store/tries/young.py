@@ -12,13 +12,16 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from adalog.store.tries.places import Placed, start_of
 from adalog.store.tries.signed import NOTHING_SIGNED, Levels, Signed, geometric, takes_more
 from adalog.store.values.arrays import Bools, CodeColumn, Int64s, RowColumn
+
+# Shifted by plain Python, which takes less than NumPy's fixed cost.
+_FEW_OFFSETS: Final = 32
 
 Arrays: TypeAlias = "tuple[array[int], array[int], array[int], array[int], array[int]]"
 
@@ -135,6 +138,10 @@ def _without(column: array[int], place: int) -> array[int]:
 
 def _shift(offsets: array[int], first: int, by: int) -> None:
     """Adds to all offsets from number `first` on. Their array must be at its length: a view of it keeps that."""
+    if len(offsets) - first <= _FEW_OFFSETS:
+        for i in range(first, len(offsets)):
+            offsets[i] += by
+        return
     view = np.frombuffer(offsets, np.int64)[first:]
     view += by
 

@@ -29,6 +29,7 @@ from adalog.executor.kernels.small_rules import (
     HEAD,
     MOST_COLUMNS,
     MOST_WORDS,
+    MOST_WORK,
     OLDER,
     RECENT,
     TABLES,
@@ -104,6 +105,19 @@ class SmallRules:
         slots = BUFFERS.frames[BUFFERS.report[1]][: self.width, :rows].copy()
         return Batch(rows, {name: slots[slot] for name, slot in self.names})
 
+    def rows(self, prefix: Sequence[int], shown: Sequence[str], work: int) -> Column | None:
+        """int64[k, n]: some columns of these rows, which may repeat; None where making them takes more than so much
+        work. The kernel is ready."""
+        numbers = self.numbers
+        # Keeps the places until the kernel has returned.
+        held = placed(self.places, numbers)
+        rows = -1 if held is None else _derived(numbers, prefix, work)
+        if rows < 0:
+            return None
+        slots = dict(self.names)
+        found: Column = BUFFERS.frames[BUFFERS.report[1]][[slots[name] for name in shown], :rows]
+        return found
+
     def settled(self) -> SettledRules | None:
         """The same over what its parts read now."""
         numbers = self.numbers.copy()
@@ -111,14 +125,14 @@ class SmallRules:
         return None if held is None else SettledRules(numbers, self.last, held, dict(self.names))
 
 
-def _derived(numbers: Column, prefix: Sequence[int]) -> int:
+def _derived(numbers: Column, prefix: Sequence[int], work: int = MOST_WORK) -> int:
     """The number of rows in the thread's frames, or -1."""
     join, own = BUFFERS, _BUFFERS
     for place, code in enumerate(prefix):
         own.start[place] = code
     rows: int = derive(
         MEMORY, numbers, own.words, own.start, join.frames, join.scratch, join.scratch_place, join.state,
-        join.report, own.arena, own.arena_place, SEED,
+        join.report, own.arena, own.arena_place, work, SEED,
     )  # fmt: skip
     return rows
 

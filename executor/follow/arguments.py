@@ -248,10 +248,12 @@ class Arguments:
                 rows.settled()
             self._came, self._went = set(), set()
 
-    def settle_if_many(self) -> None:
-        """The same where many feeds came or went since the last time."""
-        if len(self._came) + len(self._went) > _FEW_FEEDS:
+    def settle_if_many(self) -> bool:
+        """The same where many feeds came or went since the last time, and whether they did."""
+        are_many = len(self._came) + len(self._went) > _FEW_FEEDS
+        if are_many:
             self.settle()
+        return are_many
 
     def asks_for(self, probes: Sequence[tuple[str, int, str]], batch: Batch) -> bool:
         """Whether a feed that came since the relations were put together may ask for rows of a batch, by all

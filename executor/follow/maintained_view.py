@@ -232,10 +232,13 @@ class MaintainedView:
 
     def _found(self, tick: Moments, cancel: Cancel) -> Mapping[int, Change]:
         run = self._reactions.run(cancel)
-        heads = self._reactions.heads(tick, run)
-        if not heads:
+        small = self._reactions.small_changes(tick, run)
+        heads = None if small is not None else self._reactions.heads(tick, run)
+        if not (small or heads):
             return {}
         showing = ResultChanges(self._question.query, run.values, tick.new.t, cancel)
+        if heads is None:
+            return {feed: showing.rows(*rows) for feed, rows in (small or {}).items()}
         has_feeds = self.maintenance.fed.has_feeds
         if self._groups is None:
             found = showing.heads(heads.entered, heads.left)

@@ -256,7 +256,10 @@ class Derivation(MaintainedProgram):
         super().rest()
 
     def forget(self) -> None:
+        """Lets go of what was derived."""
         self._begun = False
+        if self.relations:
+            self._empty()
 
     def sizes(self) -> dict[str, int]:
         return {name: len(held) for name, held in self.relations.items()}

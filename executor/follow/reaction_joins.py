@@ -25,6 +25,7 @@ from adalog.executor.follow.arguments import Arguments, recoded
 from adalog.executor.follow.lasting_joins import LastingJoins
 from adalog.executor.follow.program import Derivation
 from adalog.executor.follow.rule_joins import with_columns
+from adalog.executor.follow.small_answers import RowChanges, SmallAnswers
 from adalog.executor.join.batch import Batch, Column
 from adalog.executor.join.driver import drive_few
 from adalog.executor.join.generic_join import GenericJoin
@@ -86,6 +87,10 @@ class ReactionJoins:
         codes, rules = question.snapshot.codes, maintenance.rules
         self._arguments = Arguments(maintenance.fed, widths, owned, codes, follows=rules is not None)
         self._derivation = None if rules is None else Derivation(rules, self._arguments, source)
+        self._small = None
+        if rules is not None and not query.find.has_aggregates:
+            shown = [each.var.name for each in maintenance.query.find.columns]
+            self._small = SmallAnswers(self._plan, source, self._still, shown)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
         shared = question.relations - owned.keys()
@@ -115,10 +120,14 @@ class ReactionJoins:
 
     def add(self, feed: int, inputs: Inputs, given: Scratch) -> None:
         self._arguments.add(feed, inputs, given)
+        if self._small is not None:
+            self._small.add(feed, inputs)
         self._feeds += 1
 
     def drop(self, feed: int) -> None:
         self._arguments.drop(feed)
+        if self._small is not None:
+            self._small.drop(feed)
         self._feeds -= 1
 
     def begin(self, at: Snapshot, run: QueryRun) -> None:
@@ -136,6 +145,8 @@ class ReactionJoins:
         self._lasting.forget()
         if self._derivation is not None:
             self._derivation.forget()
+        if self._small is not None:
+            self._small.forget()
 
     def awaited(self) -> dict[str, Sequence[int] | None]:
         """By variables of the body: the codes that they have in any row of an answer, since arguments give them;
@@ -150,18 +161,22 @@ class ReactionJoins:
 
     def nbytes(self) -> int:
         derived = 0 if self._derivation is None else self._derivation.nbytes() - self._derivation.spare()
-        return self._arguments.nbytes() + derived + self.spare()
+        small = 0 if self._small is None else self._small.nbytes() - self._small.spare()
+        return self._arguments.nbytes() + derived + small + self.spare()
 
     def spare(self) -> int:
         """Bytes of these that are joins and their plans, which can be made again."""
         derived = 0 if self._derivation is None else self._derivation.spare()
-        return self._lasting.nbytes() + PLAN_BYTES * len(self._plans) + derived
+        small = 0 if self._small is None else self._small.spare()
+        return self._lasting.nbytes() + PLAN_BYTES * len(self._plans) + derived + small
 
     def lighten(self) -> None:
         """Lets go of joins and their plans. Between two steps."""
         self._forget_plans()
         if self._derivation is not None:
             self._derivation.lighten()
+        if self._small is not None:
+            self._small.lighten()
 
     # A step
 
@@ -175,6 +190,17 @@ class ReactionJoins:
             self.forget()
         means = self._engine.means
         return QueryRun(self._arguments.values.fork(cancel.budget.take), cancel, means.strict, means.threads)
+
+    def small_changes(self, tick: Moments, run: QueryRun) -> Mapping[int, RowChanges] | None:
+        """The rows that came and went for each feed with a change, derived from little; None: `heads` has them."""
+        found = None if self._small is None else self._small.changes(tick, run)
+        if found is not None:
+            if self._derivation is not None:
+                # It derives everything again when it is next needed.
+                self._derivation.forget()
+            if self._arguments.settle_if_many():
+                self._arguments.taken()
+        return found
 
     def heads(self, tick: Moments, run: QueryRun) -> Heads:
         head = self.maintenance.head

@@ -17,6 +17,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.follow.answer_groups import Key, Row
 from adalog.executor.follow.view import Change
 from adalog.executor.join.batch import Batch, Column
+from adalog.executor.kernels.range_kernels import Ints
 from adalog.planner.feeds import FEED
 from adalog.store.values.codes import Scratch
 
@@ -41,6 +42,10 @@ class ResultChanges:
             feed: Change(self._batch(added.get(feed, nothing)), self._batch(removed.get(feed, nothing)))
             for feed in dict.fromkeys((*added, *removed))
         }
+
+    def rows(self, came: Ints, went: Ints) -> Change:
+        """The change of a feed by the codes that the query shows, int64[k, n]."""
+        return Change(self._result(list(came)), self._result(list(went)))
 
     def groups(self, before: dict[Key, Row], after: dict[Key, Row], *, feeds: bool) -> dict[int, Change]:
         """The change of each feed by what groups showed and show now. `feeds`: their keys begin with the feed."""

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from adalog.executor.kernels.compiling import kernel
+from adalog.executor.kernels.compiling import inlined, kernel
 from adalog.executor.kernels.group_kernels import AT_ONCE, group_rows, grouped, sorted_by, table_for
 from adalog.executor.kernels.range_kernels import Ints, Words
+from adalog.executor.kernels.row_kernels import hash_at
 from adalog.executor.kernels.seed import SEED
 
 # Bits of a set that may be cleared for each row.
@@ -84,6 +85,67 @@ def first_rows(columns: Ints, check: Callable[[], None] | None = None, at_once: 
         check()
         m = _by_hash(packed, SEED, table, first, m, start, min(start + at_once, n))
     return first[:m]
+
+
+@inlined
+def _are_equal(one: Ints, row: Any, other: Ints, place: Any) -> Any:
+    same = True
+    for j in range(one.shape[0]):
+        if one[j, row] != other[j, place]:
+            same = False
+            break
+    return same
+
+
+@kernel
+def rows_apart(old: Ints, new: Ints, are_distinct: bool, seed: Any) -> tuple[Ints, Ints]:
+    """(the places of rows of `new` that `old` lacks, of rows of `old` that `new` lacks): of equal rows the first.
+    old: int64[k, n], new: int64[k, m], both of few rows. are_distinct: no two rows of one of them are equal."""
+    k, n = old.shape
+    m = new.shape[1]
+    start: Any = np.int64(0)
+    if are_distinct:
+        # Most are rows in the same order, of which few differ.
+        while start < min(n, m) and _are_equal(old, start, new, start):
+            start += 1
+        while n > start and m > start and _are_equal(old, n - 1, new, m - 1):
+            n -= 1
+            m -= 1
+    size = 16
+    while size < 2 * (n + m - 2 * start):
+        size *= 2
+    mask = np.uint64(size - 1)
+    # The numbers of rows from 1 on; those of `new` below 0.
+    table = np.zeros(size, np.int64)
+    stays = np.zeros(n, np.bool_)
+    came, went = np.empty(m, np.int64), np.empty(n, np.int64)
+    came_count = went_count = 0
+    for i in range(start, n + m - start):
+        is_old = i < n
+        row = i if is_old else i - n + start
+        at = (hash_at(old, k, row, seed) if is_old else hash_at(new, k, row, seed)) & mask
+        while True:
+            known = table[np.int64(at)]
+            if known == 0:
+                table[np.int64(at)] = row + 1 if is_old else -row - 1
+                if not is_old:
+                    came[came_count] = row
+                    came_count += 1
+                break
+            one, other = (old if is_old else new), (old if known > 0 else new)
+            if _are_equal(one, row, other, abs(known) - 1):
+                if is_old:
+                    # A repeat.
+                    stays[row] = True
+                elif known > 0:
+                    stays[known - 1] = True
+                break
+            at = (at + np.uint64(1)) & mask
+    for row in range(start, n):
+        if not stays[row]:
+            went[went_count] = row
+            went_count += 1
+    return came[:came_count], went[:went_count]
 
 
 @kernel

@@ -20,7 +20,7 @@ from adalog.executor.kernels import (
     walk_kernels,
 )
 from adalog.executor.kernels.compiling import PythonIfFew, all_are_kept, note_all_kept
-from adalog.executor.kernels.distinct_rows import first_rows, rows_differ
+from adalog.executor.kernels.distinct_rows import first_rows, rows_apart, rows_differ
 from adalog.executor.kernels.memory import MEMORY
 from adalog.executor.kernels.range_kernels import Index, Ints
 from adalog.executor.kernels.readiness import Readiness
@@ -177,7 +177,8 @@ def _load_small_join() -> None:
     arena, words = np.zeros(8, np.int64), np.zeros(small_rules.HEAD + small_rules.RULE, np.int64)
     words[2] = small_rules.HEAD
     words[words[2] + 1] = small_rules.HEAD
-    small_rules.derive(MEMORY, words, words.copy(), none, frames, none, 0, state, none, arena, 0, SEED)
+    rows_apart(none.reshape(1, 2), none.reshape(1, 2), False, SEED)
+    small_rules.derive(MEMORY, words, words.copy(), none, frames, none, 0, state, none, arena, 0, 1, SEED)
 
 
 SMALL_JOIN: Final = Readiness(_load_small_join)

@@ -79,7 +79,7 @@ ARENA: Final = TABLES + (1 << 17)
 # Of these words while rules run: the number of the row where a value with such last bits probably is.
 _MARKS: Final = 2 * MOST_FACTS
 MOST_WORK: Final = 1 << 15
-"""Candidates that rules may look at, rows that they may derive and that may be sorted."""
+"""Candidates that rules may look at, rows that they may derive and that may be sorted, at most."""
 
 # Of a table: how many rows, where the recent ones begin and end; the size of its hash, how many rows that has; the
 # column of its bitmap or -1, where that is, the value of its first bit. Rows follow, then the hash.
@@ -633,6 +633,7 @@ def _fixpoint(
     report: Ints,
     arena: Ints,
     arena_place: Any,
+    work: Any,
     seed: Any,
 ) -> Any:
     """As `derive`, which clears what bitmaps this leaves."""
@@ -648,7 +649,6 @@ def _fixpoint(
         arena[table + _OWN] = words[at + 2] if bitmap < BITMAPS else np.int64(-1)
         arena[table + _BITS] = ORDERS + bitmap * (WINDOW // 64)
         _grown(arena, table, words[at], np.int64(_FIRST_HASH), seed)
-    work: Any = np.int64(MOST_WORK)
     stratum = words[1]
     for _ in range(words[0]):
         once, rounds, before, after, tables = (
@@ -704,16 +704,18 @@ def derive(
     report: Ints,
     arena: Ints,
     arena_place: Any,
+    work: Any,
     seed: Any,
 ) -> Any:
     """Derives what the rules say and runs the join over it: the number of its rows, which are in the side
     `report[1]` of the frames; -1 where something is not small.
 
     written: the numbers described above, which stay as they are; words: int64[MOST_WORDS], for a copy of them.
-    start: one code for each variable that is given. Others as of `small_join.extend`.
+    start: one code for each variable that is given. work: candidates that rules may look at, rows that they may
+    derive and that may be sorted. Others as of `small_join.extend`.
     """
     found = _fixpoint(
-        memory, written, words, start, frames, scratch, scratch_place, state, report, arena, arena_place, seed
+        memory, written, words, start, frames, scratch, scratch_place, state, report, arena, arena_place, work, seed
     )
     for i in range(words[3]):
         table = words[words[4] + ENTRY * i + 1]

@@ -20,6 +20,7 @@ from adalog.executor.bounds.cancel import Cancel
 from adalog.executor.evaluation.bind import Binding
 from adalog.executor.evaluation.lasting_binding import LastingBinding
 from adalog.executor.extenders.changes import Moments
+from adalog.executor.follow import small_answers
 from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view_choice import view_of
@@ -41,7 +42,9 @@ JOINED = REACH % "[(reach ?a ?c) (reach ?a ?b) [?b :to ?c] [?c :name _]]"
 
 
 @pytest.fixture
-def world(db: World) -> World:
+def world(db: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    # What rules derive is maintained, be it ever so little.
+    monkeypatch.setattr(small_answers, "_FEW_FEEDS", -1)
     db.tx(SCHEMA)
     return db
 

@@ -18,11 +18,12 @@ from adalog.datalog.errors import AdalogError
 from adalog.datalog.values import identity
 from adalog.executor.bounds.cancel import Cancel, StartAgain
 from adalog.executor.extenders.changes import Moments
-from adalog.executor.follow import reaction_joins
+from adalog.executor.follow import reaction_joins, small_answers
 from adalog.executor.follow.maintained_view import MaintainedView
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change, LiveView
 from adalog.executor.follow.view_choice import view_of
+from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.live.hub.interests import Interests
 from adalog.executor.pool import Pool
 from adalog.executor.question.question import Question
@@ -32,8 +33,9 @@ from adalog.store.snapshot.snapshot import Snapshot
 from adalog.store.values.bootstrap import IDENT
 from tests.property.generated import ENTITIES, FREE, PAST, SCHEMA, VALUES, Asked, query, transaction
 from tests.property.model import EARLY, examples
-from tests.property.rule_programs import program
+from tests.property.rule_programs import graph, program
 from tests.property.test_cache import little
+from tests.property.test_small_rules import random_rules
 
 Rows = frozenset[Hashable]
 SCALARS = ("1", "2", "3", "1.0", "2.0", '"a"', '"b"', ":n", "7")
@@ -212,7 +214,7 @@ def follow(database: Database, rng: Random, asked: Callable[[Random], Asked], ch
 def followed(database: Database, pool: Pool, rng: Random) -> Following | None:
     """A random query, mostly one that finds something."""
     for _ in range(30):
-        asked = program(rng) if rng.random() < 0.3 else query(rng)
+        asked = rng.choice((program, random_rules, random_rules, query, query, query))(rng)
         with suppress(AdalogError):
             following = Following(database, pool, asked, rng)
             following.add()
@@ -225,9 +227,13 @@ def followed(database: Database, pool: Pool, rng: Random) -> Following | None:
 @given(st.integers(0, 2**32))
 def test_changes_add_up_to_the_answer(seed: int) -> None:
     rng = Random(seed)
+    SMALL_JOIN.load()
     with Database.open(":memory:") as database, pytest.MonkeyPatch.context() as patched:
         # With none, arguments that come are put together with the others only when a row asks for one of them.
         patched.setattr(reaction_joins, "_FEW_ARGUMENTS", rng.choice((64, -1)))
+        # With none, all that rules derive is maintained; with little work, some of it is from some step on.
+        patched.setattr(small_answers, "_FEW_FEEDS", rng.choice((4, 1, -1)))
+        patched.setattr(small_answers, "_MOST_WORK", rng.choice((4096, 32)))
         for text in (SCHEMA, transaction(rng), transaction(rng)):
             database.transact(text)
         pool = Pool(database)
@@ -261,6 +267,19 @@ def test_changes_add_up_to_the_answer(seed: int) -> None:
                 where = each.where(question)
                 assert (rows if change is None else applied(change, rows, where)) == expected, where
         pool.close()
+
+
+@settings(max_examples=examples(20))
+@given(st.integers(0, 2**32))
+def test_small_answers_add_up(seed: int) -> None:
+    SMALL_JOIN.load()
+    rng = Random(seed)
+    with Database.open(":memory:") as database, pytest.MonkeyPatch.context() as patched:
+        # With little work, answers that grow are maintained from some step on.
+        patched.setattr(small_answers, "_MOST_WORK", rng.choice((4096, 4096, 256)))
+        for text in (SCHEMA, transaction(rng), graph(rng)):
+            database.transact(text)
+        follow(database, rng, random_rules, (rng.choice((graph, written))(rng) for _ in range(8)))
 
 
 def test_most_random_queries_are_maintained() -> None:

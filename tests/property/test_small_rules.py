@@ -106,7 +106,7 @@ class Rules:
         if rng.random() < 0.3:
             rules.append(self.rule(rng.choice(list(self.names)), calls=1))
         name = rng.choice(list(self.names))
-        # Mostly bound in front, so that no rule begins with all keys of an attribute.
+        # Mostly bound in front: then no rule begins with all keys of an attribute.
         terms = ["?x", *(rng.choice(("?x", "?y", "?z")) for _ in range(self.names[name] - 1))]
         if rng.random() < 0.3:
             rng.shuffle(terms)
@@ -114,6 +114,8 @@ class Rules:
         if rng.random() < 0.15:
             clauses = ["[?x :ns ?n]", "[?x :to ?y]", f"(not ({name} {' '.join('?x' for _ in terms)}))"]
             shown = ["?x", "?y"]
+        elif rng.random() < 0.2:
+            return Asked(f"[:find {' '.join(shown)} :in $", tuple(clauses[1:]), "", (), False, tuple(rules))
         head = f"[:find {' '.join(shown)} :in $ ?n"
         return Asked(head, tuple(clauses), "", (rng.choice("123"),), False, tuple(rules))
 

@@ -23,6 +23,7 @@ from adalog.executor.extenders.changes import Moments
 from adalog.executor.follow.undated import UndatedQuestion
 from adalog.executor.follow.view import Change
 from adalog.executor.follow.view_choice import view_of
+from adalog.executor.kernels.loading import SMALL_JOIN
 from adalog.executor.pool import Pool, PoolSettings
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
@@ -57,6 +58,16 @@ _DISTANCES: Final = (
 
 # Paths of two edges that no third one closes, by where they begin.
 _OPEN: Final = "[:find ?a (count ?c) :with ?b :where [?a :g/to ?b] [?b :g/to ?c] (not [?a :g/to ?c])]"
+
+# Two edges from a vertex, and what is reached along edges.
+_TWO_STEPS: Final = "[:find %s :in $ ?a :where [?a :g/to ?b] [?b :g/to ?c]]"
+_REACH: Final = (
+    "[:find %s %s :where (reach ?a ?b)"
+    " :rules [[(reach ?a ?b) [?a :g/to ?b]] [(reach ?a ?c) (reach ?a ?b) [?b :g/to ?c]]]]"
+)
+_FEW_EDGES: Final = 80
+# Milliseconds of a step over little data.
+_SHORT: Final = 0.06
 
 _ROUNDS: Final = 200
 _WARM: Final = 6
@@ -93,8 +104,10 @@ class _Figures:
 
 
 def ticks(quick: bool, say: Callable[[str], None]) -> list[Line]:
-    """Triangles, cliques, a chain with `not` and groups, recursion."""
+    """Triangles, cliques, a chain with `not` and groups, recursion; queries over little data."""
     rounds = 30 if quick else _ROUNDS
+    # As a server does when it starts.
+    SMALL_JOIN.load()
     graph, small = rmat(12 if quick else 16), rmat(12 if quick else 14)
     lines: list[Line] = []
     with Database.open(":memory:") as database:
@@ -121,8 +134,10 @@ def ticks(quick: bool, say: Callable[[str], None]) -> list[Line]:
         chain = _Case("a chain of five clauses with not, in groups", _CHAIN, (), 1 / 100)
         lines += _measured(chain, f"{chain.title}: one edge", database, _depends(database, rounds, "both"), say)
         for way, share in (("in", 1 / 50), ("out", 1 / 20)):
-            for package in ("libc6", "git"):
-                case = _Case(f"who needs {package}", _NEEDERS, (package,), share)
+            many = _Case("who needs libc6", _NEEDERS, ("libc6",), share)
+            # Asked afresh in a tenth of a millisecond.
+            few = _Case("who needs git", _NEEDERS, ("git",), None, _SHORT)
+            for case in (many, few):
                 changes = _depends(database, rounds, way)
                 lines += _measured(case, f"{case.title}, transitively: an edge {way}", database, changes, say)
     with Database.open(":memory:") as database:
@@ -130,7 +145,41 @@ def ticks(quick: bool, say: Callable[[str], None]) -> list[Line]:
         start = rmat(10 if quick else 14).hub()
         case = _Case("shortest distances from a hub", _DISTANCES, (start,), 1 / 20)
         lines += _measured(case, f"{case.title}: an edge in or out", database, _weighted(database, rounds), say)
+    lines += _over_little(rounds, say)
     return [*lines, *_beside_d2ts(rmat(10), 20 if quick else 60, say)]
+
+
+def _over_little(rounds: int, say: Callable[[str], None]) -> list[Line]:
+    """Queries over 80 edges without a cycle, where a step's fixed cost is all that there is."""
+    dice = np.random.default_rng(3)
+    edges: set[tuple[int, int]] = set()
+    while len(edges) < _FEW_EDGES:
+        a, b = sorted(dice.integers(1, _FEW_EDGES, 2).tolist())
+        edges |= {(a, b)} if a < b else set()
+    graph = sorted(edges)
+    start = graph[0][0]
+    queries = (
+        ("a bound join", _TWO_STEPS % "?b ?c", True),
+        ("a bound join with a check", _TWO_STEPS % "?c", True),
+        ("triangles of a vertex", _TRIANGLES_OF, True),
+        ("a closure, all pairs", _REACH % ("?a ?b", ""), False),
+        ("what one vertex reaches", _REACH % ("?b", ":in $ ?a"), True),
+    )
+    lines: list[Line] = []
+    with Database.open(":memory:") as database:
+        sources, targets = np.array(graph, np.int64).T.copy()
+        database.bulk_load(SCHEMA, {EDGE: (sources, targets)})
+        for title, query, is_bound in queries:
+            case = _Case(title, query, (start,) if is_bound else (), None, _SHORT)
+            chosen = [edge for edge in graph if edge[0] == start] if is_bound else graph
+            for way in ("out", "in"):
+                steps = (
+                    _Step(f"[[:db/{what} {a} :g/to {b}]]", measured)
+                    for a, b in (chosen * rounds)[:rounds]
+                    for what, measured in (("retract", way == "out"), ("add", way == "in"))
+                )
+                lines += _measured(case, f"{title}, {_FEW_EDGES} edges: an edge {way}", database, steps, say)
+    return lines
 
 
 def _beside_d2ts(graph: Graph, rounds: int, say: Callable[[str], None]) -> list[Line]:

@@ -105,18 +105,24 @@ class SmallRules:
         slots = BUFFERS.frames[BUFFERS.report[1]][: self.width, :rows].copy()
         return Batch(rows, {name: slots[slot] for name, slot in self.names})
 
-    def rows(self, prefix: Sequence[int], shown: Sequence[str], work: int) -> Column | None:
-        """int64[k, n]: some columns of these rows, which may repeat; None where making them takes more than so much
-        work. The kernel is ready."""
+    def slots_of(self, names: Sequence[str]) -> list[int] | slice:
+        """The slots of some columns; a slice, of which a copy takes less, where they follow each other."""
+        known = dict(self.names)
+        slots = [known[name] for name in names]
+        run = slice(slots[0], slots[0] + len(slots))
+        return run if slots == list(range(run.start, run.stop)) else slots
+
+    def rows(self, prefix: Sequence[int], slots: list[int] | slice, work: int) -> Column | None:
+        """int64[k, n]: the columns in some slots, whose rows may repeat; None where making them takes more than so
+        much work. The kernel is ready."""
         numbers = self.numbers
         # Keeps the places until the kernel has returned.
         held = placed(self.places, numbers)
         rows = -1 if held is None else _derived(numbers, prefix, work)
         if rows < 0:
             return None
-        slots = dict(self.names)
-        found: Column = BUFFERS.frames[BUFFERS.report[1]][[slots[name] for name in shown], :rows]
-        return found
+        found: Column = BUFFERS.frames[BUFFERS.report[1]][slots, :rows]
+        return found.copy() if isinstance(slots, slice) else found
 
     def settled(self) -> SettledRules | None:
         """The same over what its parts read now."""

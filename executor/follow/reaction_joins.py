@@ -90,7 +90,7 @@ class ReactionJoins:
         self._small = None
         if rules is not None and not query.find.has_aggregates:
             shown = [each.var.name for each in maintenance.query.find.columns]
-            self._small = SmallAnswers(self._plan, source, self._still, shown)
+            self._small = SmallAnswers(self._plan, source, self._still, shown, codes)
         given = Scratch(codes)
         inputs = bind_inputs(self._plan, question.args, question.snapshot, given)
         shared = question.relations - owned.keys()

@@ -32,6 +32,7 @@ _FEW_FEEDS: Final = 4
 # Candidates, rows and sorted rows of one answer, as of `kernels.small_rules`: more take longer than maintenance.
 _MOST_WORK: Final = 1 << 12
 
+_NO_ROWS: Final = np.empty((0, 0), np.int64)
 
 RowChanges = tuple[Ints, Ints]
 """Rows int64[k, n] that came and that went."""
@@ -44,15 +45,18 @@ class _Feed:
 
     prefix: list[int] | None
     moment: ViewKey | None = None
-    rows: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    rows: Ints = field(default_factory=lambda: _NO_ROWS)
 
 
 class SmallAnswers:
     """Of a view whose query has rules. `source`: the database that moves; `still`: the others. `shown`: the
-    variables of the columns that the query shows."""
+    variables of the columns that the query shows. `codes`: of the database, and so of inputs."""
 
-    def __init__(self, plan: Plan, source: str, still: Mapping[str, Snapshot], shown: Sequence[str]) -> None:
+    def __init__(
+        self, plan: Plan, source: str, still: Mapping[str, Snapshot], shown: Sequence[str], codes: Codes
+    ) -> None:
         self._plan = plan
+        self._codes = codes
         self._source = source
         self._still = still
         self._shown = shown
@@ -61,7 +65,10 @@ class SmallAnswers:
         self._feeds: dict[int, _Feed] = {}
         self._binding: LastingBinding | None = None
         self._rules: SmallRules | None = None
-        self._bound_for: tuple[int, Codes] | None = None
+        # Of the columns that are shown.
+        self._slots: list[int] | slice = []
+        # The key of the schema that the program was bound under.
+        self._schema: int | None = None
         # Whether an answer was not small, or none can be.
         self._is_refused = False
 
@@ -78,7 +85,8 @@ class SmallAnswers:
         if not SMALL_JOIN.is_ready:
             SMALL_JOIN.ask()
             return None
-        if any(feed.prefix is None for feed in self._feeds.values()):
+        is_known = tick.old.codes is tick.new.codes is self._codes
+        if not is_known or any(feed.prefix is None for feed in self._feeds.values()):
             return None
         old, new = tick.old.key, tick.new.key
         found: dict[int, RowChanges] = {}
@@ -97,11 +105,11 @@ class SmallAnswers:
     def forget(self) -> None:
         """Lets go of answers."""
         for feed in self._feeds.values():
-            feed.moment, feed.rows = None, feed.rows[:, :0]
+            feed.moment, feed.rows = None, _NO_ROWS
 
     def lighten(self) -> None:
         """Lets go of the program, which can be written again."""
-        self._binding = self._rules = self._bound_for = None
+        self._binding = self._rules = None
 
     def nbytes(self) -> int:
         return sum(each.rows.nbytes for each in self._feeds.values()) + self.spare()
@@ -126,18 +134,15 @@ class SmallAnswers:
         assert feed.prefix is not None
         assert self._binding is not None
         self._binding.databases = {**self._still, self._source: at}
-        rows = rules.rows(feed.prefix, self._shown, _MOST_WORK)
+        rows = rules.rows(feed.prefix, self._slots, _MOST_WORK)
         self._binding.databases = {}
         self._is_refused = rows is None
         return rows
 
     def _rules_at(self, at: Snapshot, run: QueryRun) -> SmallRules | None:
         """The program of the rules and the query, bound under the schema of a moment."""
-        bound_for = at.schema.key, at.codes
-        if self._rules is None or self._bound_for != bound_for:
-            self._bound_for = bound_for
-            self.forget()
-            self._rules = None
+        if self._rules is None or self._schema != at.schema.key:
+            self._rules, self._schema = None, at.schema.key
             if type(at) is Snapshot:
                 databases = {**self._still, self._source: at}
                 binding = LastingBinding(self._plan, databases, {}, run, derive=derived, moves=True)
@@ -146,5 +151,7 @@ class SmallAnswers:
                 # What a name means is another thing at another moment.
                 self._rules = None if any(binding.names.values()) else rules
                 self._binding = binding
+                if self._rules is not None:
+                    self._slots = self._rules.slots_of(self._shown)
             self._is_refused = self._rules is None
         return self._rules

@@ -230,7 +230,8 @@ class Pool:
         None where `arun` is to run it, as if nothing had been."""
         run: SettledRun | None = snapshot.attached.get(text)
         if run is None and text not in snapshot.attached:
-            run = self.turns.at_once(partial(self.engine.settled, text, snapshot), text)
+            settle = partial(self.engine.settled, text, snapshot)
+            run = self.turns.at_once(settle, ("settled", text), untried=True)
         if run is None or (run.has_pulls and not unpulled):
             return None
         if unsuspicious and self.questions.known_suspicions(text, {run.source: snapshot}) != ():

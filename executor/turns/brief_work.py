@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -70,20 +71,21 @@ class BriefWork:
         self._seconds: dict[int, float] = {}
         self._lock = threading.Lock()
 
-    def knows(self, name: str) -> bool:
-        """Whether work of this name is brief."""
+    def knows(self, name: Hashable, *, untried: bool = False) -> bool:
+        """Whether work of this name is brief; `untried`: the answer if none has run yet."""
         # By the hash, as names are texts that may be long, and what two of them share is but a guess.
-        return self._seconds.get(hash(name), _MOST_SECONDS) <= _BRIEF_SECONDS
+        seconds = self._seconds.get(hash(name))
+        return untried if seconds is None else seconds <= _BRIEF_SECONDS
 
-    def took(self, name: str, seconds: float) -> None:
+    def took(self, name: Hashable, seconds: float) -> None:
         """Takes in what work took. Once may be the machine's fault."""
         self._believe(name, min(seconds, _MOST_SECONDS))
 
-    def gave_up(self, name: str) -> None:
+    def gave_up(self, name: Hashable) -> None:
         """Work of this name was not brief: it is not tried again before it has been for a while."""
         self._believe(name, _GIVEN_UP_SECONDS, forgets=1.0)
 
-    def _believe(self, name: str, seconds: float, forgets: float = _FORGETS) -> None:
+    def _believe(self, name: Hashable, seconds: float, forgets: float = _FORGETS) -> None:
         key = hash(name)
         with self._lock:
             before = self._seconds.pop(key, seconds)

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -81,14 +81,14 @@ class Turns:
                 raise stopping()
             self._running.add(cancel)
 
-    def at_once(self, work: Callable[[], T | None], name: str | None = None) -> T | None:
+    def at_once(self, work: Callable[[], T | None], name: Hashable = None, *, untried: bool = False) -> T | None:
         """The outcome of work that takes less than handing it over, done on this thread. None where it comes to
         nothing, others wait for a slot, units are counted, or work of this name was not brief lately: then it is
-        work for `threaded`, and nothing was counted."""
+        work for `threaded`, and nothing was counted. `untried`: whether it is done if none of this name was."""
         client = ASKING.get()
         if self._stopped or client.meter is not None or not self._scheduler.may_run_brief():
             return None
-        if name is not None and not self._brief.knows(name):
+        if name is not None and not self._brief.knows(name, untried=untried):
             return None
         began = time.thread_time()
         before, LOADING.refusal = LOADING.refusal, StartAgain

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from operator import itemgetter
+from sys import getsizeof
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -296,7 +297,9 @@ class Codes:
         return Codes({tag: dictionary.fork() for tag, dictionary in self._dictionaries.items()})
 
     def nbytes(self) -> int:
-        return sum(each.nbytes() for each in self._dictionaries.values()) + self._short_decimals.nbytes()
+        strings = self._strings.copy()
+        kept = getsizeof(strings) + sum(map(getsizeof, strings.values()))
+        return sum(each.nbytes() for each in self._dictionaries.values()) + self._short_decimals.nbytes() + kept
 
 
 def _with_nulls(codes: Int64s, to_arrow: Callable[[Int64s], pa.Array]) -> pa.Array:

@@ -194,7 +194,7 @@ def at_once(opened: Gateway, document: str, **variables: Any) -> tuple[bytes, in
 @pytest.fixture
 def always_brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has all work of a known text be taken for brief, however loaded the machine is."""
-    monkeypatch.setattr(BriefWork, "knows", lambda *_: True)
+    monkeypatch.setattr(BriefWork, "knows", lambda *_, **__: True)
 
 
 def warm(opened: Gateway) -> None:

@@ -102,6 +102,9 @@ def test_a_known_text_is_run_at_once_on_its_snapshot() -> None:
         for change in (None, LATER, '[{:x/name "d" :x/tags "new"}]'):
             if change is not None:
                 db.transact(change)
+                # Plans are made anew at transaction 4.
+                for text in (TWO_HOPS, REACHED):
+                    assert at_once(db, text, "b")[1] == (change == LATER)
             warm(db, TWO_HOPS, REACHED)
             for text in (TWO_HOPS, REACHED):
                 rows, ran = at_once(db, text, "b")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
@@ -21,6 +22,9 @@ from adalog.store.database import Database
 from tests.postgres_servers import PostgresServer, running
 from tests.support import QUICK, World
 from tests.turns import turn_records
+
+# Assertions are rewritten once, not in each process of each run, also where PYTHONDONTWRITEBYTECODE is set.
+sys.dont_write_bytecode = False
 
 # `ci` is the same every time and small, `full` is more of the same; `HYPOTHESIS_PROFILE=thorough` looks for new
 # cases for as long as it takes. The rounds of storms go by it, too: see `examples` in tests/property/model.py.

@@ -1,7 +1,7 @@
 """A naive evaluator of parsed queries over a list of datoms: what the engine is compared with.
 
-No indexes, no cleverness: clause by clause, in the first order in which all become evaluable. Rows are dictionaries
-made distinct by typed identity after every clause.
+No cleverness: clause by clause, in the first order in which all become evaluable. Rows are dictionaries made
+distinct by typed identity after every clause. The one index saves a pattern datoms that cannot match.
 """
 
 from __future__ import annotations
@@ -61,11 +61,24 @@ class Facts:
         return {names[e]: names[v].local for e, v in typed}
 
     @cached_property
-    def of_attribute(self) -> dict[Any, list[tuple[int, Keyword, Any, int, bool]]]:
-        found: dict[Any, list[tuple[int, Keyword, Any, int, bool]]] = {}
+    def known(self) -> dict[tuple[Any, ...], list[tuple[int, Keyword, Any, int, bool]]]:
+        """The datoms by attribute, and by attribute and the identity of what is in place 0 or 2."""
+        found: dict[tuple[Any, ...], list[tuple[int, Keyword, Any, int, bool]]] = {}
         for datom in self.datoms:
-            found.setdefault(datom[1], []).append(datom)
+            for rest in ((), (0, identity(datom[0])), (2, identity(datom[2]))):
+                found.setdefault((datom[1], *rest), []).append(datom)
         return found
+
+    def candidates(self, terms: Sequence[Any], row: Row) -> Iterable[tuple[int, Keyword, Any, int, bool]]:
+        """The datoms that a pattern may match, of which each is still compared."""
+        attribute = terms[1] if len(terms) > 1 else None
+        if not isinstance(attribute, ast.Const):
+            return self.datoms
+        for place in (0, 2):
+            term = terms[place] if place < len(terms) else None
+            if isinstance(term, ast.Var) and term.name in row:
+                return self.known.get((attribute.value, place, identity(row[term.name])), ())
+        return self.known.get((attribute.value,), ())
 
     def entid(self, term: Any) -> Any:
         return self.entity(term)
@@ -291,11 +304,7 @@ def looked_up(terms: Iterable[Any], row: Row, source: Any) -> list[Row]:
 
 
 def match_pattern(clause: ast.Pattern, row: Row, source: Any) -> Iterator[Row]:
-    attribute = clause.terms[1] if isinstance(source, Facts) and len(clause.terms) > 1 else None
-    facts = source.datoms if isinstance(source, Facts) else source
-    if isinstance(attribute, ast.Const):
-        facts = source.of_attribute.get(attribute.value, ())
-    for fact in facts:
+    for fact in source.candidates(clause.terms, row) if isinstance(source, Facts) else source:
         grown: Row | None = row
         for place, (term, value) in enumerate(zip(clause.terms, fact, strict=False)):
             grown = unify(resolve(term, place, fact, grown, source), value, grown)

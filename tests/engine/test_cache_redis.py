@@ -33,6 +33,7 @@ from adalog.executor.pool import Pool
 from adalog.executor.question.request import QueryRequest
 from adalog.store.database import Database
 from tests.redis_servers import SERVERS, RedisServer, running
+from tests.waiting import until
 
 SCHEMA = """[{:db/ident :n :db/valueType :db.type/long} {:db/ident :s :db/valueType :db.type/string}
              {:db/ident :k :db/valueType :db.type/keyword} {:db/ident :of :db/valueType :db.type/ref}]"""
@@ -262,8 +263,7 @@ def test_it_is_frozen_and_thawed(wiped: RedisServer, database: Database, monkeyp
             assert not opened.redis.probe()
         finally:
             wiped.thaw()
-        while not opened.redis.probe():
-            pass
+        until(opened.redis.probe)
         assert opened.ask_all() == {"HIT"}
 
 

@@ -10,7 +10,6 @@ import select
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from adalog.gateway.process.backlog import is_readable, refuse_new
 from adalog.gateway.process.shutdown import ShutdownStep, after_signal
 from tests.gateway.process.test_shutdown import GONE_SECONDS, Served, check_quiet, follow, serving
 from tests.several.fleet import serving as serving_workers
+from tests.waiting import until
 
 # Only a second signal ends this.
 LONG = "600"
@@ -39,10 +39,8 @@ def server(tmp_path: Path) -> Iterator[Served]:
 def drain(server: Served) -> None:
     """Returns when it has begun."""
     server.process.send_signal(signal.SIGTERM)
-    end = time.monotonic() + 30
-    while "the server stops soon" not in (answer := httpx.get(f"{server.address}/readyz")).text:
-        assert time.monotonic() < end
-    assert answer.status_code == 503
+    until(lambda: "the server stops soon" in httpx.get(f"{server.address}/readyz").text, 30)
+    assert httpx.get(f"{server.address}/readyz").status_code == 503
 
 
 def test_everything_is_answered_while_it_drains(server: Served) -> None:

@@ -102,9 +102,7 @@ class Served:
 
     def until(self, name: str, value: float) -> None:
         """Waits until a metric has a value."""
-        until = time.monotonic() + 30
-        while self.metric(name) != value:
-            assert time.monotonic() < until
+        until(lambda: self.metric(name) == value, 30)
 
     def stop(self, number: int = signal.SIGTERM) -> float:
         """Sends a signal; the seconds until the process was gone."""
@@ -254,8 +252,7 @@ def test_transactions_answered_while_it_stops_are_there(
         return told
 
     writers = [clients.submit(write, worker) for worker in range(6)]
-    while server.metric("adalog_basis_t") < 30:
-        pass
+    until(lambda: server.metric("adalog_basis_t") >= 30)
     assert server.stop() < GONE_SECONDS
     told = [t for writer in writers for t in writer.result(30)]
     check_quiet(server)
@@ -397,37 +394,20 @@ def test_spark_is_gone_with_the_server(
     folder: Path, temporary: Path, clients: ThreadPoolExecutor, moment: str
 ) -> None:
     with serving(folder, **ON_SPARK, TMPDIR=str(temporary)) as server:
-        until = time.monotonic() + 60
-        while (java := java_of(server)) is None:
-            assert time.monotonic() < until
+        java = until(lambda: java_of(server))
+        assert java is not None
         if moment == "running":
             server.said.wait_for("Spark is ready", 120)
         answer = clients.submit(server.q, JOIN, engine="SPARK")
         server.until("adalog_queries_running", 1)
         if moment == "running":
-            # A worker that is busy has used a processor for a while.
-            while not any(_ticks(pid) > 20 for pid in children_of(java) if pid != java and _is_worker(pid)):
-                assert time.monotonic() < until + 120
+            busy_worker(java)
         assert server.stop() < GONE_SECONDS
         assert children_of(java) == []
         _, error = error_of(answer)
         assert error["extensions"]["code"] == "BACKEND_UNAVAILABLE"
         check_quiet(server)
         assert list(temporary.glob("adalog-spark-*")) == []
-
-
-def _ticks(pid: int) -> int:
-    with contextlib.suppress(OSError, IndexError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
-    return 0
-
-
-def _is_worker(pid: int) -> bool:
-    """Whether its parent is the workers' parent, and not Java."""
-    with contextlib.suppress(OSError, IndexError):
-        parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        return b"adalog.executor.spark.daemon" in Path(f"/proc/{parent}/cmdline").read_bytes()
-    return False
 
 
 @pytest.mark.spark

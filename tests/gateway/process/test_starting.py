@@ -26,6 +26,7 @@ from adalog.gateway.startup import Startup
 from adalog.store.database import Database
 from tests.gateway.process.test_shutdown import Log
 from tests.gateway.support import served
+from tests.waiting import until
 
 QUERY = '{ q(query: "[:find ?n . :where [1 :n ?n]]") { value } }'
 COUNT = 12
@@ -149,8 +150,7 @@ def test_who_asks_while_it_is_opened_has_an_answer_when_it_is(
         answers: list[httpx.Response] = []
         asking = threading.Thread(target=lambda: answers.append(ask(address)))
         asking.start()
-        while not start.front._waiting:
-            pass
+        until(lambda: start.front._waiting)
         gate.opened.set()
         asking.join()
         assert answers[0].json() == {"data": {"q": {"value": COUNT - 1}}}

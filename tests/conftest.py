@@ -29,7 +29,7 @@ sys.dont_write_bytecode = False
 # `ci` is the same every time and small, `full` is more of the same; `HYPOTHESIS_PROFILE=thorough` looks for new
 # cases for as long as it takes. The rounds of storms go by it, too: see `examples` in tests/property/model.py.
 _COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-settings.register_profile("ci", derandomize=True, max_examples=40, database=None, **_COMMON)
+settings.register_profile("ci", derandomize=True, max_examples=20, database=None, **_COMMON)
 settings.register_profile("full", derandomize=True, max_examples=100, database=None, **_COMMON)
 settings.register_profile("thorough", max_examples=20_000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -33,7 +33,7 @@ def theirs_of(asked: Asked, snapshot: Snapshot) -> tuple[list[Any], int] | None:
 
 def test_live_queries() -> None:
     told: Counter[str] = Counter()
-    seeds = examples(9)
+    seeds = examples(15)
     for seed in range(seeds):
         rng = Random(seed)
         # Each change of the deepest nests is hundreds of joins to be planned.

@@ -25,7 +25,7 @@ from adalog.store.snapshot.snapshot import Snapshot
 from tests.permissions.test_page import filled
 from tests.support import World
 
-_STEPS = 25
+_STEPS = 12
 _UP = "[(up ?a ?b) [?a :project/parent ?b]] [(up ?a ?b) [?a :project/parent ?c] (up ?c ?b)]"
 _DEEP = "{:issue/project [:project/name {:project/members [:user/name]}]}"
 _NUMBER = "[:find (count ?i) . :in $ ?p :where [?i :issue/project ?p]]"

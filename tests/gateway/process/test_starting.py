@@ -62,7 +62,7 @@ class Gate:
 @contextlib.contextmanager
 def started(folder: Path, gate: Gate) -> Iterator[tuple[Startup, threading.Event, str]]:
     """A start under way, what tells of its end, and where it is served."""
-    settings = Settings(data=str(folder), port=0)
+    settings = Settings(data=str(folder), port=0, spark=False)
     start, over = Startup(settings, lambda: None), threading.Event()
     try:
         with served(start.front, settings) as address:  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from time import perf_counter
 from typing import Any, Final, TypeVar
@@ -50,6 +50,7 @@ StatusOf = Callable[[Answer], int]
 
 # Most queries are answered sooner; only then is it worth watching whether the client is still there.
 _PATIENCE: Final = 0.02
+_NO_DOCUMENT: Final = PreparedDocument(None)
 _REQUESTS: Final = logging.getLogger("adalog.requests")
 REQUEST_UNITS: Final = 1_000.0
 """What any request costs, one that is answered from a cache too."""
@@ -98,6 +99,11 @@ class ReadRequest:
 
     def given(self, context: Context) -> OperationRequest:
         return OperationRequest(self.prepared, context, self.request.variables, self.request.operation_name)
+
+    def without_document(self) -> ReadRequest:
+        """What is counted and logged of it. What was read takes many times the bytes of its text."""
+        request = replace(self.request, query="", variables=None)
+        return replace(self, request=request, prepared=_NO_DOCUMENT)
 
     @property
     def writes(self) -> bool:

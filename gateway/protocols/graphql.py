@@ -230,7 +230,9 @@ class GraphQLEndpoint:
             return HttpAnswer(_status(answer, media), PARQUET, await _with_answer(file, body), {})
         held = context.holds_for
         of = context.lookups
-        repeatable = None if held is None else Repeatable(ref(held), asked, context.rows, of.queries, of.values)
+        repeatable = None
+        if held is not None:
+            repeatable = Repeatable(ref(held), asked.without_document(), context.rows, of.queries, of.values)
         if answer.executed and not errors and scope["method"] == "GET":
             extra = await _validated(media, body)
             if unchanged(_headers(scope).get(b"if-none-match"), extra["ETag"]):

@@ -26,7 +26,8 @@ _ANSWERED: Final = Answer({}, executed=True)
 
 @dataclass(frozen=True, slots=True)
 class Repeatable:
-    """What an answer is right for, and what is counted of it: `queries` and `values` that the cache had."""
+    """What an answer is right for, and what is counted of it: `queries` and `values` that the cache had. `asked`:
+    without its document."""
 
     snapshot: ref[Snapshot]
     asked: ReadRequest
@@ -47,7 +48,7 @@ class RepeatedResponse:
 
     @property
     def nbytes(self) -> int:
-        return len(self.before) + len(self.after) + len(self.repeatable.asked.request.query)
+        return len(self.before) + len(self.after)
 
 
 class RepeatedResponses:

@@ -21,7 +21,7 @@ from adalog.executor.cache.tally import Tally
 from adalog.gateway.app import create_app
 from adalog.gateway.connections.wire import Wire
 from adalog.gateway.protocols.graphql import GraphQLEndpoint
-from adalog.gateway.protocols.repeated import RepeatedResponses
+from adalog.gateway.protocols.repeated import RepeatedResponse, RepeatedResponses
 from adalog.schema.documents.operations import Operations
 from tests.gateway.identity.signed_tokens import settings_for, token
 from tests.gateway.support import FAMILY, SCHEMA, Gateway, gateway, served
@@ -345,6 +345,20 @@ def test_a_repeated_typed_response_is_that_of_the_newest_transaction(document: s
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(GraphQLEndpoint, "exchange", None)
                 assert server.ask(post) == server.ask(post)
+
+
+def test_a_kept_response_holds_no_document(server: Server) -> None:
+    """It would hold many times the bytes that it is counted for."""
+    kept: list[RepeatedResponse] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(RepeatedResponses, "put", lambda _, key, response, nbytes: kept.append(response))
+        for _ in range(3):
+            server.ask(raw("POST", [], body("query Theirs { people { name } }")))
+    assert kept
+    for each in kept:
+        asked = each.repeatable.asked
+        assert (asked.prepared.document, asked.prepared.single, asked.request.query) == (None, None, "")
+        assert (asked.name, asked.fields) == ("Theirs", ["people"])
 
 
 def test_a_repeated_response_that_the_client_has(server: Server) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.chromium import waiting
 
 T = TypeVar("T")
 
@@ -29,8 +29,7 @@ class Console:
 
     def wait(self, condition: Callable[[], T | None]) -> T:
         """What a condition returns once it holds. The page may replace an element while the condition reads it."""
-        waiting = WebDriverWait(self.browser, 30, ignored_exceptions=[StaleElementReferenceException])
-        found: T | None = waiting.until(lambda _: condition())
+        found: T | None = waiting(self.browser).until(lambda _: condition())
         assert found is not None
         return found
 

@@ -81,4 +81,4 @@ def test_live_queries(datascript: DataScript) -> None:
                     assert agrees(each, rows, theirs), f"{seed}, {t}: {rows}\n{moment.report(each, theirs)}"
                     told["a row or more" if rows else "no row"] += 1
     assert told["a row or more"] > 0.2 * told["no row"]
-    assert told["refused"] < 0.2 * told["a row or more"]
+    assert told["refused"] < 0.5 * told["a row or more"]

@@ -19,5 +19,5 @@ def test_queries(datascript):
         told += both.check([query(rng) for _ in range(35)], most=20)
         both.close()
     compared = told["a row or more"] + told["no row"]
-    assert told["a row or more"] > 0.4 * compared
-    assert told["refused"] < 0.01 * compared
+    assert told["a row or more"] > 0.3 * compared
+    assert told["refused"] < 0.05 * compared

@@ -153,8 +153,8 @@ def test_what_is_read_at_once_is_the_same(document: str, cached: bool, monkeypat
                 if cached:
                     opened.pool.cache.memory.clear()
                 assert opened.post_directly(document, **given) == both(opened, document, given)[1][4:], given
-    # Those of all entities, or with an order, a basis or a viewer of their own are not.
-    assert bool(ran) == (document in LISTS[:-4])
+    # Those with an order, a basis or a viewer of their own are not.
+    assert bool(ran) == (document in LISTS[:-3])
 
 
 POINTS = """[:find ?n ?o :in $ ?t

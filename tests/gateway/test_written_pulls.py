@@ -153,7 +153,7 @@ def test_a_pattern_that_was_pulled_on_a_snapshot_is_pulled_at_once_on_it(monkeyp
     original = Pool.apull
     monkeypatch.setattr(Pool, "apull", lambda *given: away.append(given) or original(*given))
     # However busy the machine is.
-    monkeypatch.setattr(BriefWork, "knows", lambda *_: True)
+    monkeypatch.setattr(BriefWork, "knows", lambda *_, **__: True)
     with gateway(None, DECLARED, DATA) as opened:
         for change in (None, LATER):
             if change is not None:

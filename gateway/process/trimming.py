@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +35,9 @@ _TRIM_THRESHOLD: Final = (-1, 128 << 20)
 # follow live queries: where the process does next to nothing, and where it never does.
 _WHOLE_SECONDS: Final = 60.0
 _LONGEST_WHOLE_SECONDS: Final = 1_800.0
+# It is time, too, when there are by a half, and so many blocks of Python's allocator, more than were left the last
+# time: documents and plans that were kept for a while are in cycles, some 60 blocks each.
+_MANY_BLOCKS: Final = 1_000_000
 # The part of the time for which a process computes that does next to nothing.
 _NEXT_TO_NOTHING: Final = 0.05
 
@@ -55,7 +59,9 @@ def heap_trimmer() -> Callable[[], None] | None:
     whole = FullCollection()
 
     def collect_and_trim() -> None:
-        collect(whole=whole.is_due())
+        is_whole = whole.is_due()
+        if collect(whole=is_whole) and is_whole:
+            whole.ended()
         trim(0)
 
     return collect_and_trim
@@ -71,15 +77,21 @@ def keep_freed_columns() -> None:
 
 class FullCollection:
     """When all objects are to be looked through for garbage, also those that have been there for long. `now`: the
-    seconds of a clock; `computed`: those that the process has computed for."""
+    seconds of a clock; `computed`: those that the process has computed for; `blocks`: those that Python's allocator
+    has handed out."""
 
     def __init__(
-        self, now: Callable[[], float] = time.monotonic, computed: Callable[[], float] = time.process_time
+        self,
+        now: Callable[[], float] = time.monotonic,
+        computed: Callable[[], float] = time.process_time,
+        blocks: Callable[[], int] = sys.getallocatedblocks,
     ) -> None:
         self._now = now
         self._computed = computed
+        self._blocks = blocks
         self._last = self._looked = now()
         self._computed_then = computed()
+        self._left = blocks()
 
     def is_due(self) -> bool:
         """Whether it is time, and then not for a while."""
@@ -87,10 +99,15 @@ class FullCollection:
         part = (computed - self._computed_then) / max(now - self._looked, 1e-9)
         self._looked, self._computed_then = now, computed
         wanted = _WHOLE_SECONDS if part < _NEXT_TO_NOTHING else _LONGEST_WHOLE_SECONDS
-        if now - self._last < wanted:
+        has_grown = self._blocks() - self._left > max(self._left // 2, _MANY_BLOCKS)
+        if now - self._last < wanted and not has_grown:
             return False
         self._last = now
         return True
+
+    def ended(self) -> None:
+        """All objects were looked through."""
+        self._left = self._blocks()
 
 
 class MemoryTrimming:

@@ -123,6 +123,18 @@ def test_all_objects_are_looked_through_while_nothing_is_done() -> None:
     assert [after(32, 20) for _ in range(60)].count(True) == 1, "busy for half an hour"
 
 
+def test_all_objects_are_looked_through_when_there_are_many_more_than_were_left() -> None:
+    blocks = {"now": 3_000_000}
+    whole = FullCollection(lambda: 0.0, lambda: 0.0, lambda: blocks["now"])
+    blocks["now"] += 1_400_000
+    assert not whole.is_due()
+    blocks["now"] += 200_000
+    assert whole.is_due()
+    assert whole.is_due(), "nothing was collected"
+    whole.ended()
+    assert not whole.is_due()
+
+
 def test_what_stays_is_looked_through_once() -> None:
     script = """
 import gc, weakref

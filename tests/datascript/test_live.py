@@ -58,7 +58,7 @@ def agrees(asked: Asked, rows: list[tuple[Any, ...]], theirs: Any) -> bool:
 
 def test_live_queries(datascript: DataScript) -> None:
     told: Counter[str] = Counter()
-    for seed in range(examples(5)):
+    for seed in range(examples(10)):
         rng = Random(seed)
         begun = [SCHEMA, *transactions(rng)]
         asked = [rng.choice((queries.query, queries.query, rules.query))(rng) for _ in range(8)]
@@ -81,4 +81,4 @@ def test_live_queries(datascript: DataScript) -> None:
                     assert agrees(each, rows, theirs), f"{seed}, {t}: {rows}\n{moment.report(each, theirs)}"
                     told["a row or more" if rows else "no row"] += 1
     assert told["a row or more"] > 0.2 * told["no row"]
-    assert told["refused"] < 0.5 * told["a row or more"]
+    assert told["refused"] < 0.2 * told["a row or more"]

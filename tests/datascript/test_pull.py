@@ -11,7 +11,7 @@ from tests.property.model import examples
 
 
 def test_pull(datascript):
-    for seed in range(examples(40)):
+    for seed in range(examples(80)):
         rng = Random(seed)
         both = Both(datascript, [entities(rng)], SCHEMA, THEIR_SCHEMA)
         both.check_pulls([pattern(rng) for _ in range(10)], ENTITIES)

@@ -13,11 +13,11 @@ from tests.property.model import examples
 
 def test_queries(datascript):
     told: Counter[str] = Counter()
-    for seed in range(examples(60)):
+    for seed in range(examples(120)):
         rng = Random(seed)
         both = Both(datascript, transactions(rng))
         told += both.check([query(rng) for _ in range(35)], most=20)
         both.close()
     compared = told["a row or more"] + told["no row"]
-    assert told["a row or more"] > 0.3 * compared
-    assert told["refused"] < 0.05 * compared
+    assert told["a row or more"] > 0.4 * compared
+    assert told["refused"] < 0.01 * compared

@@ -11,7 +11,7 @@ from tests.property.model import examples
 
 def test_transactions(datascript):
     told: Counter[str] = Counter()
-    for seed in range(examples(60)):
+    for seed in range(examples(120)):
         replay = Replay(Random(seed), length=12)
         told += replay.check(datascript)
         replay.close()

@@ -19,7 +19,7 @@ from tests.property.model import examples
 
 # `ADALOG_FAULTS=300` makes so many runs of each kind, `ADALOG_FAULTS=300-400` those from 300 on.
 _ASKED = [int(each) for each in os.environ.get("ADALOG_FAULTS", "0").split("-")]
-RUNS = range(*_ASKED) if len(_ASKED) == 2 else range(_ASKED[0] or examples(40))
+RUNS = range(*_ASKED) if len(_ASKED) == 2 else range(_ASKED[0] or examples(80))
 _PAGE = 4096
 _HEAD = struct.Struct("<cHQI")
 

@@ -27,7 +27,7 @@ Ask = Callable[[Pool, Snapshot], Any]
 def numbers(share: int = 1) -> range:
     """The random worlds of a test: a few; with ADALOG_PERMISSIONS so many, from ADALOG_PERMISSIONS_FROM on."""
     first = int(os.environ.get("ADALOG_PERMISSIONS_FROM", "0"))
-    return range(first, first + int(os.environ.get("ADALOG_PERMISSIONS", max(1, 8 // share))))
+    return range(first, first + int(os.environ.get("ADALOG_PERMISSIONS", 20 // share)))
 
 
 @dataclass

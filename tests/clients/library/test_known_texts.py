@@ -1,4 +1,4 @@
-"""Queries of texts that were asked before on the same snapshot are run at once, and answer what any way answers."""
+"""Queries of texts that were asked before are run at once, and answer what any way answers."""
 
 from __future__ import annotations
 
